@@ -1,0 +1,318 @@
+/* The IR: modules, regions, ops, values and types of all three levels.
+ *
+ * A module is one kernel at one level, specialised to its element types and known sizes. Ops stand
+ * in regions (one list of ops, with arguments); values are defined once. The op table (ops.def)
+ * says what each op means and where it may stand. Everything lives in the module's arena; nothing
+ * is freed alone. Passes change a module in place with the functions here; ir/builder.h makes ops;
+ * ir/print.h prints, text/ir_parse.h reads.
+ *
+ *     kernel @softmax(%x: in f32[R, N], %y: out f32[R, N]) level tile {
+ *       %row = program 0
+ *       %t = load %x[%row, :] : f32<N>
+ *       ...
+ */
+#ifndef IR_MODULE_H
+#define IR_MODULE_H
+
+#include "base/arena.h"
+#include "base/diagnostic.h"
+#include "base/dtype.h"
+#include "layout/extent.h"
+#include "layout/layout.h"
+
+#include <stdbool.h>
+
+enum { IR_MAX_RANK = LAYOUT_MAX_RANK, IR_MAX_PROGRAMS = 4 };
+
+typedef enum ir_level { IR_TILE, IR_MAPPED, IR_THREAD } ir_level;
+
+typedef enum ir_opcode {
+#define OP(ID, text, levels, shape, dtypes, traits, doc) IR_##ID,
+#include "ir/ops.def"
+#undef OP
+    IR_OPCODE_COUNT
+} ir_opcode;
+
+typedef enum ir_monoid {
+#define MONOID(ID, text, dtypes, combine, combine_ignoring_nan, doc) IR_MONOID_##ID,
+#include "ir/monoids.def"
+#undef MONOID
+    IR_MONOID_COUNT
+} ir_monoid;
+
+typedef enum ir_nan { IR_NAN_PROPAGATE, IR_NAN_IGNORE } ir_nan;
+typedef enum ir_rounding { IR_ROUND_ZERO, IR_ROUND_EVEN } ir_rounding;
+
+/* What a value is. TILE: levels tile and mapped, rank 0 = a program's scalar. UNIFORM and SLOTS:
+ * level thread. TENSOR: a kernel parameter. PRIVATE: a private array of level thread. */
+typedef enum ir_form {
+    IR_FORM_TILE,
+    IR_FORM_UNIFORM,
+    IR_FORM_SLOTS,
+    IR_FORM_TENSOR,
+    IR_FORM_PRIVATE
+} ir_form;
+
+typedef struct ir_value ir_value;
+typedef struct ir_op ir_op;
+typedef struct ir_region ir_region;
+
+typedef struct ir_type {
+    ir_form form;
+    base_dtype dtype;
+    int rank;                                 /* TILE, TENSOR */
+    const layout_extent *extent[IR_MAX_RANK]; /* TILE, TENSOR. PRIVATE: extent[0] = cells */
+    ir_value *domain[IR_MAX_RANK]; /* TILE: index scalar, elements 0..domain-1 of the axis are
+                                      inside; NULL = full. It dominates the value. */
+    int slots;                     /* SLOTS: k >= 1. PRIVATE: k of a cell, 0 = uniform cells */
+} ir_type;
+
+/* Where a mapped tile value lives between the op that makes it and its uses in a later sweep. */
+typedef enum ir_storage {
+    IR_STORAGE_NONE,      /* used only inside its sweep */
+    IR_STORAGE_REGISTERS, /* slots: the layout has no step digit */
+    IR_STORAGE_PRIVATE,   /* a private array, one cell per step */
+    IR_STORAGE_RELOAD,    /* plan only: the load is repeated in the later sweep */
+    IR_STORAGE_RECOMPUTE, /* plan only: the ops are repeated in the later sweep */
+} ir_storage;
+
+/* Level mapped: the layout of a value, per axis: which module axis, and its digits there. */
+typedef struct ir_value_layout {
+    int axis[IR_MAX_RANK]; /* index into module->axes, -1 for an axis of extent 1 */
+} ir_value_layout;
+
+typedef struct ir_value {
+    ir_type type;
+    ir_op *definer;    /* NULL for region arguments and parameters */
+    ir_region *region; /* of a region argument, else NULL */
+    const char *name;  /* source name, or NULL; not unique */
+    int32_t number;    /* unique in the module */
+    ir_storage storage;
+    ir_value_layout layout;
+} ir_value;
+
+typedef struct ir_constant {
+    base_dtype dtype;
+    int64_t integer; /* integers, bool, index */
+    double real;     /* f32, f16, bf16: exactly representable in the dtype */
+} ir_constant;
+
+/* How one dimension of a tensor is addressed. */
+typedef enum ir_index_kind {
+    IR_INDEX_POINT,  /* tile: an index scalar; drops the dimension */
+    IR_INDEX_RANGE,  /* tile: start (operand or none = 0) and length; keeps the dimension */
+    IR_INDEX_GATHER, /* tile: an index tile. All gathers of an access broadcast to one shape. */
+    IR_INDEX_AFFINE, /* thread: base + lane * lane_stride + slot * slot_stride, plus a vector */
+} ir_index_kind;
+
+typedef struct ir_index {
+    ir_index_kind kind;
+    int operand;                 /* POINT: the scalar. RANGE: the start, -1 = 0. GATHER: the tile.
+                                    AFFINE: the uniform i64 base, -1 = 0 */
+    const layout_extent *length; /* RANGE: extent of the tile axis */
+    bool inside; /* fact: proved 0 <= index < extent (POINT, GATHER), start >= 0 (RANGE) */
+    int vector;  /* AFFINE: operand with an i64(k) addend, -1 = none */
+    int64_t lane_stride, slot_stride; /* AFFINE */
+} ir_index;
+
+typedef enum ir_mask_kind {
+    IR_MASK_NONE,
+    IR_MASK_RANGE, /* thread: element lane * mask_lane_stride + slot * mask_slot_stride < count
+                      (uniform i64) */
+    IR_MASK_BITS,  /* thread: bool(k), or uniform bool */
+} ir_mask_kind;
+
+/* An access. Operands of the op: 0 the tensor, then what the indices, mask and fill name, and last
+ * (store) the value. The result of a tile load has one axis per RANGE in order; with a GATHER, the
+ * axes of the broadcast index tiles (then every other index is a POINT). A POINT or GATHER index
+ * outside the tensor reads the fill, a store there is dropped. */
+typedef struct ir_access {
+    int rank; /* of the tensor */
+    ir_index index[IR_MAX_RANK];
+    int fill;               /* operand, -1 = 0 */
+    bool fill_declared;     /* written `fill=`: an index outside is meant, not a fault */
+    bool unique;            /* store: the kernel says `unique` */
+    bool injective;         /* fact, store: no two elements or programs write one cell */
+    ir_mask_kind mask_kind; /* thread */
+    int mask;               /* thread: operand, -1 = none */
+    int64_t mask_lane_stride, mask_slot_stride;
+    int width; /* consecutive elements of the last dimension that one vector access covers: mapped
+                  and thread; 1 = unit */
+} ir_access;
+
+typedef struct ir_attributes {
+    ir_constant constant;             /* constant */
+    const layout_extent *extent;      /* size, arange, private */
+    int parameter;                    /* parameter: index into module->parameters */
+    int axis;                         /* program, reduce, expand, drop */
+    ir_monoid monoid;                 /* reduce, fold, combine */
+    ir_nan nan;                       /* reduce, fold, combine */
+    ir_rounding rounding;             /* cast */
+    ir_access *access;                /* load, store */
+    int64_t lane_stride, slot_stride; /* iota */
+    int axis_count;                   /* sweep */
+    int axes[IR_MAX_RANK];            /* sweep: indices into module->axes, outermost first */
+} ir_attributes;
+
+struct ir_op {
+    ir_opcode opcode;
+    ir_region *parent;
+    ir_op *previous, *next;
+    int operand_count;
+    ir_value **operands;
+    int result_count;
+    ir_value **results;
+    int region_count; /* for, sweep, when: 1; if: 2 */
+    ir_region *regions[2];
+    ir_attributes attributes;
+    base_location location;
+    const char *anchor; /* set by canonicalise on what a plan may speak about; carried by passes;
+                           NULL else */
+};
+
+struct ir_region {
+    ir_op *owner; /* NULL for the body */
+    int argument_count;
+    ir_value **arguments;
+    ir_op *first, *last;
+};
+
+typedef enum ir_access_mode { IR_IN, IR_OUT, IR_INOUT } ir_access_mode;
+
+typedef struct ir_parameter {
+    const char *name;
+    base_location location;
+    bool is_tensor;
+    ir_access_mode mode; /* tensors */
+    ir_value *value;     /* tensors: a value of form TENSOR */
+    base_dtype dtype;
+    bool has_default; /* scalars */
+    ir_constant initial;
+} ir_parameter;
+
+/* A shape expression that the arguments must satisfy at launch: tensor dimension == formula. */
+typedef struct ir_shape_check {
+    int parameter, dimension;
+    const layout_extent *expected;
+} ir_shape_check;
+
+typedef struct ir_program {
+    const char *name;
+    const layout_extent *extent; /* the range: indices 0, step, ... below it */
+    int64_t step;
+} ir_program;
+
+/* Level mapped and thread: an axis of the plan and the digits that it was given. */
+typedef struct ir_axis {
+    const char *anchor;          /* `N`, `axis.0`, or the name of a program axis */
+    const layout_extent *extent; /* elements; programs for a program axis */
+    bool is_program;
+    int program; /* index into programs when is_program */
+    layout_axis digits;
+} ir_axis;
+
+typedef struct ir_module {
+    base_arena *arena;
+    const char *name; /* of the kernel */
+    ir_level level;
+    const base_source *source;
+    layout_extents extents;
+    ir_parameter *parameters;
+    int parameter_count;
+    ir_shape_check *checks;
+    int64_t check_count, check_capacity;
+    ir_program programs[IR_MAX_PROGRAMS];
+    int program_count;
+    ir_region body;
+    int32_t next_value; /* numbers of values */
+    /* mapped and thread */
+    ir_axis *axes;
+    int axis_count;
+    int lanes; /* lanes of the team */
+    uint64_t plan_hash;
+    const char *machine; /* name of the machine planned for; NULL at level tile */
+    /* thread */
+    const layout_extent *groups; /* groups in the grid */
+} ir_module;
+
+/* ---- the tables ---- */
+typedef enum ir_op_shape {
+    IR_SHAPE_UNARY,
+    IR_SHAPE_BINARY,
+    IR_SHAPE_COMPARE,
+    IR_SHAPE_SELECT,
+    IR_SHAPE_TERNARY,
+    IR_SHAPE_CONVERT,
+    IR_SHAPE_LEAF,
+    IR_SHAPE_ACCESS,
+    IR_SHAPE_REGION,
+    IR_SHAPE_OTHER
+} ir_op_shape;
+
+enum { IR_LEVEL_BIT_T = 1, IR_LEVEL_BIT_M = 2, IR_LEVEL_BIT_R = 4 };
+enum { IR_DTYPES_F = 1, IR_DTYPES_H = 2, IR_DTYPES_I = 4, IR_DTYPES_B = 8, IR_DTYPES_ANY = 16 };
+
+typedef struct ir_op_info {
+    const char *text;
+    int levels; /* IR_LEVEL_BIT_* */
+    ir_op_shape shape;
+    int dtypes; /* IR_DTYPES_*; 0 = none; H implies F */
+    bool pure, commutes;
+    const char *doc;
+} ir_op_info;
+
+const ir_op_info *ir_op_describe(ir_opcode opcode);
+/* IR_OPCODE_COUNT when there is no such op. */
+ir_opcode ir_op_find(const char *text, size_t length);
+const char *ir_level_name(ir_level level);
+
+typedef struct ir_monoid_info {
+    const char *text;
+    int dtypes;
+    ir_opcode combine, combine_ignoring_nan;
+    const char *doc;
+} ir_monoid_info;
+
+const ir_monoid_info *ir_monoid_describe(ir_monoid monoid);
+ir_monoid ir_monoid_find(const char *text, size_t length); /* IR_MONOID_COUNT when unknown */
+/* The identity in the state dtype (f32, i32, u32, i64, index, bool). */
+ir_constant ir_monoid_identity(ir_monoid monoid, base_dtype dtype);
+/* The dtype in which a reduction of `dtype` accumulates, and the dtype of its result. */
+base_dtype ir_monoid_state(ir_monoid monoid, base_dtype dtype);
+base_dtype ir_monoid_result(ir_monoid monoid, base_dtype dtype);
+
+/* ---- modules ---- */
+ir_module *ir_module_create(base_arena *arena, const char *name, const base_source *source);
+
+/* Types. */
+ir_type ir_type_scalar(base_dtype dtype);           /* TILE of rank 0 */
+ir_type ir_type_uniform(base_dtype dtype);          /* thread */
+ir_type ir_type_slots(base_dtype dtype, int slots); /* thread */
+bool ir_type_same_shape(const ir_module *module, const ir_type *a, const ir_type *b);
+bool ir_type_equal(const ir_module *module, const ir_type *a, const ir_type *b); /* domains too */
+bool ir_dtype_is_float(base_dtype dtype);                                        /* f32 f16 bf16 */
+bool ir_dtype_is_integer(base_dtype dtype); /* i64 i32 u32 i8 u8 index; not bool */
+
+/* A value that no op defines yet (region arguments, parameters). */
+ir_value *ir_value_create(ir_module *module, ir_type type, const char *name);
+ir_value *ir_region_add_argument(ir_module *module, ir_region *region, ir_type type,
+                                 const char *name);
+
+/* Ops: creation unlinked, insertion, removal. Operands and results are copied. */
+ir_op *ir_op_create(ir_module *module, ir_opcode opcode, base_location location, int operand_count,
+                    ir_value *const *operands, int result_count, const ir_type *result_types,
+                    int region_count);
+void ir_op_append(ir_region *region, ir_op *op);
+void ir_op_insert_before(ir_op *where, ir_op *op);
+void ir_op_remove(ir_op *op);
+/* Adds an operand and returns its number. */
+int ir_op_add_operand(ir_module *module, ir_op *op, ir_value *value);
+
+/* Replaces every use (operands and domains of types) in the region and all below it. */
+void ir_region_replace_uses(ir_region *region, ir_value *old_value, ir_value *new_value);
+/* The yield of a region, or NULL. */
+ir_op *ir_region_yield(const ir_region *region);
+/* Calls visit for every op, outer before inner, in order; stops when visit returns false. */
+bool ir_region_walk(ir_region *region, bool (*visit)(void *state, ir_op *op), void *state);
+
+#endif

@@ -1,0 +1,74 @@
+/* Plans as plain data: every decision of a mapping, by anchors on the canonical tile IR.
+ *
+ *     plan softmax canon 5d1e8c0a91b2f733 machine cpu-avx2 for N = 4096
+ *     axis N    lane 8 | slot 4 | step 128
+ *     axis row  group *
+ *     keep e    private
+ *     reduce max.0 tree
+ *     access x.0 width 8
+ *     math exp.0 portable
+ *
+ * A plan is complete: one line per axis, per kept tile, per reduction, access and math op.
+ * text/plan_parse.h reads and text/plan_print.h prints it; planner/ makes it; pass/map.c applies it
+ * and refuses a missing or unknown anchor.
+ */
+#ifndef IR_PLAN_H
+#define IR_PLAN_H
+
+#include "ir/module.h"
+
+typedef enum ir_math_form { IR_MATH_PORTABLE } ir_math_form;
+
+typedef struct ir_plan_axis {
+    const char *anchor;
+    layout_axis digits;
+} ir_plan_axis;
+
+/* How a tile value that a later sweep needs gets there. */
+typedef struct ir_plan_keep {
+    const char *anchor;
+    ir_storage storage; /* REGISTERS, PRIVATE, RELOAD (loads), RECOMPUTE */
+} ir_plan_keep;
+
+typedef struct ir_plan_anchor {
+    const char *anchor;
+} ir_plan_anchor;
+
+typedef struct ir_plan_access {
+    const char *anchor;
+    int width;
+} ir_plan_access;
+
+typedef struct ir_plan_math {
+    const char *anchor;
+    ir_math_form form;
+} ir_plan_math;
+
+typedef struct ir_plan_condition {
+    const char *symbol; /* a size ... */
+    int64_t value;      /* ... that the plan was made for */
+} ir_plan_condition;
+
+typedef struct ir_plan {
+    const char *kernel;
+    uint64_t canonical_hash;
+    const char *machine;
+    ir_plan_condition *conditions;
+    int condition_count;
+    ir_plan_axis *axes;
+    int axis_count;
+    ir_plan_keep *keeps;
+    int keep_count;
+    ir_plan_anchor *reduces; /* order tree */
+    int reduce_count;
+    ir_plan_access *accesses;
+    int access_count;
+    ir_plan_math *maths;
+    int math_count;
+} ir_plan;
+
+/* Canonical text: one line per decision, in the order of the canonical IR; and its hash. */
+void ir_plan_print(base_text *out, const ir_plan *plan);
+uint64_t ir_plan_hash(const ir_plan *plan);
+
+#endif

@@ -1,0 +1,25 @@
+/* Machines: what a device can do, as data. No driver is asked here: plans can be made for a machine
+ * that is not present. */
+#ifndef MACHINE_MACHINE_H
+#define MACHINE_MACHINE_H
+
+#include <stdbool.h>
+
+typedef struct machine {
+    const char *name;        /* cpu-avx2, cpu-avx512, cpu-neon, cpu-baseline */
+    const char *target;      /* the target that emits for it: "cpu" */
+    int subgroup;            /* lanes that run in lock step: f32 elements of a vector register */
+    int vector_bytes;        /* bytes of a vector register */
+    bool fused_multiply_add; /* fma in hardware; otherwise fma calls the C library (slow, same bits)
+                              */
+    const char *compiler_flags; /* separated by single spaces; "" for none */
+} machine;
+
+/* NULL when unknown. */
+const machine *machine_find(const char *name);
+/* The table, for messages and docs: machine_at(i) is NULL past the end. */
+const machine *machine_at(int index);
+/* The best cpu machine that this process runs on (asks the processor, not the environment). */
+const machine *machine_host(void);
+
+#endif
