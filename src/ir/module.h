@@ -290,8 +290,6 @@ ir_type ir_type_uniform(base_dtype dtype);          /* thread */
 ir_type ir_type_slots(base_dtype dtype, int slots); /* thread */
 bool ir_type_same_shape(const ir_module *module, const ir_type *a, const ir_type *b);
 bool ir_type_equal(const ir_module *module, const ir_type *a, const ir_type *b); /* domains too */
-bool ir_dtype_is_float(base_dtype dtype);                                        /* f32 f16 bf16 */
-bool ir_dtype_is_integer(base_dtype dtype); /* i64 i32 u32 i8 u8 index; not bool */
 
 /* A value that no op defines yet (region arguments, parameters). */
 ir_value *ir_value_create(ir_module *module, ir_type type, const char *name);

@@ -1,0 +1,63 @@
+/* The one screen of calls from text to artifact. Used by the command, the library, the bench and
+ * the tests.
+ *
+ * Owns the arena and the point that exhausted memory unwinds to; every failure is a status plus
+ * diagnostics. */
+#ifndef COMPILE_COMPILE_H
+#define COMPILE_COMPILE_H
+
+#include "base/diagnostic.h"
+#include "ir/module.h"
+#include "ir/plan.h"
+#include "machine/machine.h"
+#include "planner/planner.h"
+#include "text/kernel.h"
+
+typedef enum compile_status {
+    COMPILE_OK,
+    COMPILE_REJECTED, /* diagnostics say why */
+    COMPILE_OUT_OF_MEMORY,
+} compile_status;
+
+/* How far to go. */
+typedef enum compile_stage {
+    COMPILE_TO_SYNTAX, /* file, kernel, bindings */
+    COMPILE_TO_TILE,
+    COMPILE_TO_PLAN,
+    COMPILE_TO_MAPPED,
+    COMPILE_TO_THREAD,
+    COMPILE_TO_SOURCE,
+} compile_stage;
+
+typedef struct compile_request {
+    base_allocator allocator; /* zero: the default */
+    const base_source *source;
+    const char *kernel; /* NULL: the only one */
+    const text_argument *arguments;
+    int argument_count;
+    bool partial; /* arguments may be missing (check, emit, plan) */
+    const machine *machine;
+    planner_family family;
+    const base_source *plan; /* a plan's text to be obeyed, or NULL */
+    compile_stage stage;
+} compile_request;
+
+typedef struct compile_result {
+    base_arena arena; /* owns everything below */
+    compile_status status;
+    base_diagnostics diagnostics;
+    const text_kernel *kernel;
+    text_bindings bindings;
+    ir_module *tile; /* canonical; kept for the reference */
+    uint64_t canonical_hash;
+    ir_plan *plan;
+    ir_module *module; /* mapped or thread, by stage */
+    const char *source_text;
+    const char *entry;
+} compile_result;
+
+/* The result must be freed with compile_free, whatever the status. */
+void compile_run(const compile_request *request, compile_result *result);
+void compile_free(compile_result *result);
+
+#endif

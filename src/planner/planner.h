@@ -1,0 +1,18 @@
+/* The planner: proposes plans for a canonical tile module. Two families exist: the fallback, legal
+ * for every program, and the row plan (element axis on SIMD lanes with 4 accumulators in slots and
+ * the rest on step; programs on group). */
+#ifndef PLANNER_PLANNER_H
+#define PLANNER_PLANNER_H
+
+#include "base/diagnostic.h"
+#include "ir/plan.h"
+#include "machine/machine.h"
+
+typedef enum planner_family { PLANNER_AUTOMATIC, PLANNER_FALLBACK, PLANNER_ROW } planner_family;
+
+/* Never NULL for AUTOMATIC and FALLBACK; NULL with a diagnostic when ROW is asked for and refused
+ * (slug and reason). */
+ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine *machine,
+                      planner_family family, base_diagnostics *diagnostics);
+
+#endif

@@ -1,0 +1,79 @@
+/* The FP64 reference: evaluates level tile in double precision and carries a first-order error
+ * bound.
+ *
+ * Every element is (value, error). error is the bound E of what an implementation that computes in
+ * the op's own type, with the reduction depths of the plan, may differ by: load 0;  v = f(a, b):
+ * |df/da| E(a) + |df/db| E(b) + k u |v| + tiny   (k: 1, or the stated ulps, ir/math.def) sum: the
+ * sum of the E plus depth u sum|a|; prod likewise in relative terms; max, min, select: the largest
+ * E u is the unit roundoff and tiny the least subnormal of the type the op computes in. Range is
+ * emulated: past the largest finite number of the type a value becomes inf, under half the least
+ * subnormal 0. Integers are exact. Where a comparison, index or rounding to integer lies within E
+ * of its edge, or E is not finite, the element is `loose`: either outcome passes and is counted.
+ */
+#ifndef SIM_REFERENCE_H
+#define SIM_REFERENCE_H
+
+#include "base/diagnostic.h"
+#include "ir/module.h"
+#include "ir/plan.h"
+
+/* An array of the caller; strides in elements. */
+typedef struct sim_tensor {
+    base_dtype dtype;
+    int rank;
+    int64_t extent[IR_MAX_RANK];
+    int64_t stride[IR_MAX_RANK];
+    void *data;
+} sim_tensor;
+
+/* The reference's copy of one tensor, C order, `count` elements. Written says which elements the
+ * kernel stored. */
+typedef struct sim_reference_tensor {
+    int64_t count;
+    double *value;    /* floats: unrounded */
+    double *error;    /* floats: E */
+    int64_t *integer; /* integers and bool: exact */
+    bool *loose;
+    bool *written;
+} sim_reference_tensor;
+
+/* A gather outside its tensor without a declared fill. */
+typedef struct sim_fault {
+    const char *tensor;
+    base_location location;
+    int dimension;
+    int64_t index, extent;
+    int64_t program[IR_MAX_PROGRAMS];
+} sim_fault;
+
+typedef struct sim_reference {
+    sim_reference_tensor *tensors; /* one per module parameter; only tensors are set */
+    sim_fault faults[BASE_DIAGNOSTIC_LIMIT];
+    int fault_count;
+    int64_t fault_total;
+} sim_reference;
+
+/* Runs a tile module on all programs. tensors[i] is the i-th parameter of the module (ignored for
+ * scalars), scalars[i] its value, sizes[s] the value of symbol s. plan gives the depth of each
+ * reduction (NULL: as if sequential, depth = extent). Inputs are read only; outputs start as given.
+ * Memory comes from the arena. */
+void sim_reference_run(base_arena *arena, const ir_module *module, const ir_plan *plan,
+                       const int64_t *sizes, const sim_tensor *tensors, const ir_constant *scalars,
+                       sim_reference *result);
+
+/* How an output compares with the reference. An element passes if |got - value| <= 4 E + one
+ * rounding to its dtype; NaN passes NaN, an infinity its own sign, -0 passes +0; loose elements
+ * pass and are counted. */
+typedef struct sim_comparison {
+    int64_t elements, failed, loose;
+    double largest_error; /* |got - value| where that is largest relative to its bound */
+    double its_bound;
+    int64_t worst; /* flat index of that element */
+    double worst_got, worst_expected;
+} sim_comparison;
+
+/* tighten > 0: an absolute tolerance that may only lower the bound. */
+sim_comparison sim_compare(const sim_reference_tensor *expected, const sim_tensor *got,
+                           double tighten);
+
+#endif

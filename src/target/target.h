@@ -1,0 +1,26 @@
+/* Targets: emit source text for a device from level thread, and nothing else. */
+#ifndef TARGET_TARGET_H
+#define TARGET_TARGET_H
+
+#include "base/diagnostic.h"
+#include "ir/module.h"
+#include "machine/machine.h"
+
+typedef struct target_source {
+    const char *text;
+    const char *entry; /* `croft_NAME`: the entry point */
+} target_source;
+
+typedef struct target {
+    const char *name; /* cpu */
+    /* NULL when the target can run the op on the machine; else the reason. */
+    const char *(*supports)(const ir_module *module, const ir_op *op, const machine *machine);
+    /* Deterministic, readable text with source lines in comments and the plan hash at the end. */
+    target_source (*emit)(base_arena *arena, const ir_module *module, const machine *machine);
+} target;
+
+/* NULL when unknown. */
+const target *target_find(const char *name);
+const target *target_at(int index); /* NULL past the end */
+
+#endif

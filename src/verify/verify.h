@@ -1,0 +1,14 @@
+/* The verifier: re-derives every fact of a module at its level and collects what is wrong, up to 20
+ * findings on the lines of the printed IR, each with a rule slug (rules.def), found and expected.
+ * It never asserts, and shares no code with the passes it checks. Always compiled in. */
+#ifndef VERIFY_VERIFY_H
+#define VERIFY_VERIFY_H
+
+#include "base/diagnostic.h"
+#include "ir/module.h"
+
+/* True when no rule is broken. `disabled` (may be NULL) is a slug that is skipped: for tests of the
+ * rules. */
+bool verify_module(const ir_module *module, const char *disabled, base_diagnostics *diagnostics);
+
+#endif
