@@ -1,0 +1,53 @@
+# Daily verbs over CMake. `make` alone installs nothing; the verbs that need more say what is missing.
+#
+#   make          build build/croft and build/libcroft.{a,so}     needs gcc, cmake
+#   make demo     six row operators, checked and timed             needs the same
+#   make check    everything that must never break (TESTING.md)    needs `make deps`
+#   make bench    the speed and memory figures of docs/performance.md
+#   make format   clang-format over the C sources
+#   make deps     install the Debian packages (root), or print the line that does
+
+BUILD_PACKAGES := gcc libc6-dev cmake
+CHECK_PACKAGES := $(BUILD_PACKAGES) clang libclang-rt-14-dev libcmocka-dev clang-format python3 python3-numpy
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PYTHON ?= $(shell for p in python3 /usr/bin/python3; do \
+            $$p -c 'import numpy' 2>/dev/null && { command -v $$p; break; }; done)
+FORMATTED = $(shell find src cli bench test include -name '*.[ch]' 2>/dev/null)
+
+.PHONY: all build deps deps-build deps-check demo check check-run bench format clean
+
+all: build
+
+build:
+	@sh tools/packages need $(BUILD_PACKAGES)
+	@cmake --preset release -DCROFT_TOOLS=OFF >/dev/null
+	@cmake --build build -j$(JOBS)
+
+deps:
+	@sh tools/packages install $(CHECK_PACKAGES)
+
+deps-build:
+	@sh tools/packages ensure $(BUILD_PACKAGES)
+
+deps-check:
+	@sh tools/packages ensure $(CHECK_PACKAGES)
+
+demo: deps-build
+	@$(MAKE) --no-print-directory build
+	@sh bench/demo.sh build
+
+check: deps-check
+	@$(MAKE) --no-print-directory check-run
+
+check-run:
+	@$(PYTHON) test/run --tier check -j$(JOBS)
+
+bench: build
+	@cmake --build build -j$(JOBS) --target bench_rows
+	@build/bench_rows
+
+format:
+	@clang-format -i $(FORMATTED)
+
+clean:
+	rm -rf build
