@@ -6,8 +6,8 @@
  *     softmax:   max;  y = exp(x - max) and its sum;  y *= 1 / sum
  *     layernorm: mean; centred variance;              normalise, scale, shift
  *
- * Built by gcc -O3 without -march, so the compiler may use what every x86-64 has where C's arithmetic
- * rules let it. It does not split rows over threads, block, prefetch or approximate.
+ * Built by gcc -O3 without -march, so the compiler may use what every x86-64 has where C's
+ * arithmetic rules let it. It does not split rows over threads, block, prefetch or approximate.
  */
 #include "scalar_rows.h"
 

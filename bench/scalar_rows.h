@@ -1,8 +1,8 @@
 /*
- * The scalar baseline of the six row operators: plain loops over one row after another, one thread, libm.
- * All tensors are dense f32 with `rows` rows of `width` elements; weights have `width` elements. Every
- * function writes its whole output and allocates nothing. scalar_rows.c is compiled by gcc -O3 without
- * -march and is never edited to get slower.
+ * The scalar baseline of the six row operators: plain loops over one row after another, one thread,
+ * libm. All tensors are dense f32 with `rows` rows of `width` elements; weights have `width`
+ * elements. Every function writes its whole output and allocates nothing. scalar_rows.c is compiled
+ * by gcc -O3 without -march and is never edited to get slower.
  */
 #ifndef BENCH_SCALAR_ROWS_H
 #define BENCH_SCALAR_ROWS_H

@@ -1,14 +1,15 @@
 /*
- * A softmax as an expert would write it by hand, once, for AVX2: the peer that generated code is held to.
+ * A softmax as an expert would write it by hand, once, for AVX2: the peer that generated code is
+ * held to.
  *
  *     pass 1: max of the row                 four accumulators of 8 lanes
  *     pass 2: y = exp(x - max), its sum      the exponential inlined, four accumulators
  *     pass 3: y *= 1 / sum
  *
- * The exponential knows that its argument is <= 0: 2^n is formed 64 binades high and brought down by one
- * exact multiplication, so subnormal results round once; at most 2 ulp everywhere (bench/rows measures
- * it). Plain stores, no prefetch, no fast-math; a NaN makes its row NaN. It splits no rows over threads:
- * the caller gives it a range.
+ * The exponential knows that its argument is <= 0: 2^n is formed 64 binades high and brought down
+ * by one exact multiplication, so subnormal results round once; at most 2 ulp everywhere
+ * (bench/rows measures it). Plain stores, no prefetch, no fast-math; a NaN makes its row NaN. It
+ * splits no rows over threads: the caller gives it a range.
  */
 #include "vector_softmax.h"
 
@@ -96,7 +97,8 @@ static float row_max(const float *x, int64_t width) {
     return max;
 }
 
-static float row_exponentials(const float *restrict x, float *restrict y, int64_t width, float max) {
+static float row_exponentials(const float *restrict x, float *restrict y, int64_t width,
+                              float max) {
     Vector m = vector_splat(max);
     Vector s[UNROLL];
     for (int u = 0; u < UNROLL; u++) {

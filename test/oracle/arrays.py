@@ -1,12 +1,13 @@
-"""Arrays by file for the oracles: what each oracle shares, and nothing about any operator.
+"""Arrays by file: what the oracles share, and nothing about any operator.
 
-An oracle is a function from float64 (or integer) arrays and scalars to a dict of float64 (or integer)
-outputs. `run` makes a program of it:
+An oracle is a function from float64 (or integer) arrays and scalars to a dict of outputs. `run`
+makes a program of it:
 
     python3 test/oracle/softmax.py x=in.npy y=out.npy
     python3 test/oracle/rmsnorm.py x=in.npy w=w.npy y=out.npy eps=1e-6
 
-Floating inputs are f32, f16, f64 or bf16 (stored as two-byte void or uint16); integer inputs stay integers.
+Floating inputs are f32, f16, f64 or bf16 (stored as two-byte void or uint16); integer inputs stay
+integers.
 """
 import sys
 

@@ -1,4 +1,4 @@
-"""GELU of t = x + bias, which is t * Phi(t) with Phi the normal distribution function, plus another tensor."""
+"""GELU of t = x + bias, plus another tensor: t * Phi(t) + other, Phi the normal distribution."""
 import math
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Layer normalisation: (x - mean) / sqrt(variance + eps) * w + b, the variance centred and not corrected."""
+"""Layer normalisation: (x - mean) / sqrt(mean((x - mean)^2) + eps) * w + b."""
 import numpy as np
 
 import arrays

@@ -1,4 +1,4 @@
-"""Softmax of each row: exp(x_i) / sum_j exp(x_j), shifted by the maximum, which changes no value."""
+"""Softmax of each row: exp(x_i) / sum_j exp(x_j); subtracting the maximum changes no value."""
 import numpy as np
 
 import arrays
