@@ -1,0 +1,381 @@
+/* The system C compiler. See the header for the path from text to library.
+ *
+ * The child gets a fixed environment, /dev/null as input, and one pipe for both outputs. The pipe
+ * is read to its end whatever the report can hold, so a talkative compiler never blocks; its end
+ * also means that every process the compiler started has gone.
+ *
+ *     cc -std=gnu11 -O2 ... TARGET FLAGS EXTRA FLAGS -o PRIVATE/kernel.so PRIVATE/kernel.c -lm
+ *
+ * It keeps nothing for the next time (that is the cache's task) and sets no time limit.
+ */
+#include "runtime/compiler.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ARGUMENT_LIMIT = 128 };
+
+/* -fno-trapping-math and -fno-math-errno give up traps and errno only: NaN, infinities and signed
+ * zeros keep their meaning (tested). */
+static const char *const fixed_flags[] = {
+    "-std=gnu11",         "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno",
+    "-fno-trapping-math",
+};
+
+static const char *const compiler_names[] = {"cc", "gcc", "clang"};
+
+static const char default_path[] = "/usr/local/bin:/usr/bin";
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* A private directory with the two files in it. */
+typedef struct build_directory {
+    char path[PATH_MAX];
+    char source[PATH_MAX + 16];
+    char library[PATH_MAX + 16];
+} build_directory;
+
+static bool is_executable_file(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+static bool find_in_directories(const char *directories, const char *name, char path[PATH_MAX]) {
+    for (const char *entry = directories;; entry++) {
+        size_t length = strcspn(entry, ":");
+        if (entry[0] == '/' && length < PATH_MAX) {
+            int written = snprintf(path, PATH_MAX, "%.*s/%s", (int)length, entry, name);
+            if (written < PATH_MAX && is_executable_file(path))
+                return true;
+        }
+        entry += length;
+        if (*entry == '\0')
+            return false;
+    }
+}
+
+/* Makes a path absolute but follows no link: some compilers go by the name they are called. */
+static bool make_absolute(const char *given, char path[PATH_MAX]) {
+    char directory[PATH_MAX] = "";
+    if (given[0] != '/' && getcwd(directory, sizeof directory) == NULL)
+        return false;
+    const char *separator = given[0] == '/' ? "" : "/";
+    return snprintf(path, PATH_MAX, "%s%s%s", directory, separator, given) < PATH_MAX;
+}
+
+runtime_status runtime_compiler_find(const runtime_compiler_config *config, char path[PATH_MAX],
+                                     runtime_report *report) {
+    const char *directories = config->path != NULL ? config->path : default_path;
+    const char *name = config->compiler;
+    if (name != NULL && strchr(name, '/') != NULL) {
+        if (make_absolute(name, path) && is_executable_file(path))
+            return RUNTIME_OK;
+        return runtime_report_set(report, RUNTIME_NO_COMPILER,
+                                  "the configured C compiler `%s` is not an executable file", name);
+    }
+    if (name != NULL) {
+        if (name[0] != '\0' && find_in_directories(directories, name, path))
+            return RUNTIME_OK;
+        return runtime_report_set(report, RUNTIME_NO_COMPILER,
+                                  "the configured C compiler `%s` is not in %s", name, directories);
+    }
+    for (size_t i = 0; i < COUNT(compiler_names); i++) {
+        if (find_in_directories(directories, compiler_names[i], path))
+            return RUNTIME_OK;
+    }
+    return runtime_report_set(report, RUNTIME_NO_COMPILER,
+                              "no C compiler found: looked for cc, gcc and clang in %s%s",
+                              directories[0] != '\0' ? directories : "an empty PATH",
+                              config->path == NULL ? " (PATH is not set)" : "");
+}
+
+/* Why a directory cannot hold a library of this source, or NULL. */
+static const char *directory_objection(const char *path, size_t source_length) {
+    struct statvfs status;
+    if (statvfs(path, &status) != 0)
+        return strerror(errno);
+    if ((status.f_flag & ST_NOEXEC) != 0)
+        return "mounted without permission to execute";
+    uint64_t needed = (UINT64_C(1) << 22) + 16 * (uint64_t)source_length;
+    if (status.f_blocks != 0 && (uint64_t)status.f_bavail < needed / (uint64_t)status.f_frsize)
+        return "too little space left";
+    return NULL;
+}
+
+static int write_all(int file, const char *bytes, size_t length) {
+    while (length > 0) {
+        ssize_t written = write(file, bytes, length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno;
+        bytes += written;
+        length -= (size_t)written;
+    }
+    return 0;
+}
+
+static int write_file(const char *path, const char *bytes, size_t length) {
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0)
+        return errno;
+    int error = write_all(file, bytes, length);
+    if (close(file) != 0 && error == 0)
+        error = errno;
+    return error;
+}
+
+/* The directory is flat: compilers put plain temporary files beside ours. Ours go without a file
+ * descriptor, for there may be none left. */
+static void remove_build_directory(const build_directory *made) {
+    unlink(made->source);
+    unlink(made->library);
+    DIR *directory = opendir(made->path);
+    if (directory != NULL) {
+        for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
+            unlinkat(dirfd(directory), entry->d_name, 0); /* fails for . and .., as it should */
+        closedir(directory);
+    }
+    rmdir(made->path);
+}
+
+/* Makes the private directory inside `parent` and writes the source; NULL or the reason. */
+static const char *make_build_directory(const char *parent, const char *source, size_t length,
+                                        build_directory *made) {
+    char absolute[PATH_MAX];
+    if (realpath(parent, absolute) == NULL)
+        return strerror(errno);
+    const char *objection = directory_objection(absolute, length);
+    if (objection != NULL)
+        return objection;
+    int written = snprintf(made->path, sizeof made->path, "%s/croft-XXXXXX",
+                           strcmp(absolute, "/") == 0 ? "" : absolute);
+    if (written >= (int)sizeof made->path)
+        return strerror(ENAMETOOLONG);
+    if (mkdtemp(made->path) == NULL)
+        return strerror(errno);
+    snprintf(made->source, sizeof made->source, "%s/kernel.c", made->path);
+    snprintf(made->library, sizeof made->library, "%s/kernel.so", made->path);
+    int error = write_file(made->source, source, length);
+    if (error == 0)
+        return NULL;
+    remove_build_directory(made);
+    return strerror(error);
+}
+
+static runtime_status choose_build_directory(const runtime_compiler_config *config,
+                                             const char *source, size_t length,
+                                             build_directory *made, runtime_report *report) {
+    const char *parents[] = {config->temporary_directory, "/tmp", "/dev/shm", "/var/tmp"};
+    runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "no temporary directory can be used:");
+    for (size_t i = 0; i < COUNT(parents); i++) {
+        if (parents[i] == NULL)
+            continue;
+        const char *reason = make_build_directory(parents[i], source, length, made);
+        if (reason == NULL)
+            return runtime_report_set(report, RUNTIME_OK, "%s", "");
+        runtime_report_add(report, " %s (%s)", parents[i], reason);
+    }
+    return report->status;
+}
+
+static bool append_flags(const char *arguments[ARGUMENT_LIMIT], int *count,
+                         const char *const *flags) {
+    for (; flags != NULL && *flags != NULL; flags++) {
+        if (*count >= ARGUMENT_LIMIT - 5) /* -o LIBRARY SOURCE -lm NULL */
+            return false;
+        arguments[(*count)++] = *flags;
+    }
+    return true;
+}
+
+static bool make_arguments(const char *arguments[ARGUMENT_LIMIT], const char *compiler,
+                           const build_directory *directory, const char *const *flags,
+                           const char *const *extra_flags) {
+    int count = 0;
+    arguments[count++] = compiler;
+    for (size_t i = 0; i < COUNT(fixed_flags); i++)
+        arguments[count++] = fixed_flags[i];
+    if (!append_flags(arguments, &count, flags) || !append_flags(arguments, &count, extra_flags))
+        return false;
+    arguments[count++] = "-o";
+    arguments[count++] = directory->library;
+    arguments[count++] = directory->source;
+    arguments[count++] = "-lm";
+    arguments[count] = NULL;
+    return true;
+}
+
+/* Signals that a host may have blocked or ignored act on the compiler as they do by default. */
+static int set_signals(posix_spawnattr_t *attributes) {
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    int error = posix_spawnattr_setsigdefault(attributes, &all);
+    if (error == 0)
+        error = posix_spawnattr_setsigmask(attributes, &none);
+    if (error == 0)
+        error =
+            posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    return error;
+}
+
+/* Starts the compiler with both outputs on `output`; 0 or an errno. */
+static int start_compiler(const char *const *arguments, const char *temporary, int output,
+                          pid_t *process) {
+    char path[PATH_MAX + 32], scratch[PATH_MAX + 16];
+    int directory_length = (int)(strrchr(arguments[0], '/') - arguments[0]);
+    snprintf(path, sizeof path, "PATH=%.*s:/usr/bin:/bin", directory_length, arguments[0]);
+    snprintf(scratch, sizeof scratch, "TMPDIR=%s", temporary);
+    char locale[] = "LC_ALL=C", no_cache[] = "CCACHE_DISABLE=1";
+    char *const environment[] = {path, scratch, locale, no_cache, NULL};
+
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0)
+        return error;
+    error = posix_spawnattr_init(&attributes);
+    if (error == 0) {
+        /* Input last: a host without standard files may have the pipe there. */
+        error = posix_spawn_file_actions_adddup2(&actions, output, 1);
+        if (error == 0)
+            error = posix_spawn_file_actions_adddup2(&actions, output, 2);
+        if (error == 0)
+            error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+        if (error == 0)
+            error = set_signals(&attributes);
+        if (error == 0)
+            error = posix_spawn(process, arguments[0], &actions, &attributes,
+                                (char *const *)(uintptr_t)arguments, environment);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+/* Reads to the end; keeps what the report can hold. */
+static void read_output(int input, runtime_report *report) {
+    size_t used = 0;
+    char bytes[4096];
+    for (;;) {
+        ssize_t got = read(input, bytes, sizeof bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        size_t room = sizeof report->text - 1 - used;
+        size_t kept = (size_t)got < room ? (size_t)got : room;
+        memcpy(report->text + used, bytes, kept);
+        used += kept;
+    }
+    report->text[used] = '\0';
+}
+
+/* Puts the reason before the compiler's own words, which are already in the report. */
+static runtime_status report_before_output(runtime_report *report, runtime_status status,
+                                           const char *reason) {
+    size_t head = strlen(reason), tail = strlen(report->text);
+    if (head + tail + 2 > sizeof report->text)
+        tail = sizeof report->text - head - 2;
+    memmove(report->text + head + 1, report->text, tail);
+    memcpy(report->text, reason, head);
+    report->text[head] = '\n';
+    report->text[head + 1 + tail] = '\0';
+    if (tail == 0)
+        report->text[head] = '\0';
+    report->status = status;
+    return status;
+}
+
+/* A host that ignores SIGCHLD, or waits for every child, takes the exit status away (ECHILD). The
+ * library then decides: a compiler driver that fails removes its output. */
+static runtime_status await_compiler(pid_t process, const char *compiler, const char *library,
+                                     runtime_report *report) {
+    int status = 0;
+    pid_t waited;
+    while ((waited = waitpid(process, &status, 0)) < 0 && errno == EINTR)
+        ;
+    char reason[PATH_MAX + 128];
+    bool known = waited == process;
+    if (known && WIFSIGNALED(status))
+        snprintf(reason, sizeof reason, "%s was killed by signal %d", compiler, WTERMSIG(status));
+    else if (known && WEXITSTATUS(status) != 0)
+        snprintf(reason, sizeof reason, "%s failed with exit status %d", compiler,
+                 WEXITSTATUS(status));
+    else if (access(library, R_OK) != 0)
+        snprintf(reason, sizeof reason, "%s made no library", compiler);
+    else
+        return RUNTIME_OK;
+    return report_before_output(report, RUNTIME_COMPILE_FAILED, reason);
+}
+
+static runtime_status run_compiler(const char *const *arguments, const build_directory *directory,
+                                   runtime_report *report) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "cannot make a pipe: %s",
+                                  strerror(errno));
+    pid_t process = 0;
+    int error = start_compiler(arguments, directory->path, ends[1], &process);
+    close(ends[1]);
+    if (error != 0) {
+        close(ends[0]);
+        return runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "cannot start %s: %s",
+                                  arguments[0], strerror(error));
+    }
+    read_output(ends[0], report);
+    close(ends[0]);
+    return await_compiler(process, arguments[0], directory->library, report);
+}
+
+runtime_status runtime_compiler_build(const runtime_compiler_config *config, const char *source,
+                                      size_t length, const char *const *flags, void **library,
+                                      runtime_report *report) {
+    char compiler[PATH_MAX];
+    const char *arguments[ARGUMENT_LIMIT];
+    build_directory directory;
+    *library = NULL;
+    runtime_status status = runtime_compiler_find(config, compiler, report);
+    if (status != RUNTIME_OK)
+        return status;
+    status = choose_build_directory(config, source, length, &directory, report);
+    if (status != RUNTIME_OK)
+        return status;
+    if (!make_arguments(arguments, compiler, &directory, flags, config->extra_flags))
+        status = runtime_report_set(report, RUNTIME_SYSTEM_FAILED,
+                                    "more than %d arguments for the compiler", ARGUMENT_LIMIT);
+    else
+        status = run_compiler(arguments, &directory, report);
+    if (status == RUNTIME_OK) {
+        *library = dlopen(directory.library, RTLD_NOW | RTLD_LOCAL);
+        if (*library == NULL)
+            status = runtime_report_set(report, RUNTIME_LOAD_FAILED,
+                                        "the compiled library cannot be loaded: %s", dlerror());
+    }
+    remove_build_directory(&directory);
+    report->status = status;
+    return status;
+}
+
+void *runtime_library_symbol(void *library, const char *name) {
+    return dlsym(library, name);
+}
+
+void runtime_library_close(void *library) {
+    if (library != NULL)
+        dlclose(library);
+}

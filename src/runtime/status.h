@@ -1,0 +1,35 @@
+/* What every runtime call answers: a status, and a report for people.
+ *
+ * A report is plain memory of the caller, so a failure can be told even when no memory is left.
+ * Resource trouble is a status here; bad input was refused before the runtime is reached.
+ */
+#ifndef RUNTIME_STATUS_H
+#define RUNTIME_STATUS_H
+
+typedef enum runtime_status {
+    RUNTIME_OK,
+    RUNTIME_NO_COMPILER,    /* none found, or the one named cannot be executed */
+    RUNTIME_COMPILE_FAILED, /* it ran and failed, or was killed */
+    RUNTIME_LOAD_FAILED,    /* the result cannot be loaded, or lacks a function */
+    RUNTIME_NO_MEMORY,
+    RUNTIME_SYSTEM_FAILED, /* no usable temporary directory, no process, a write that failed */
+} runtime_status;
+
+enum { RUNTIME_REPORT_LIMIT = 16384 };
+
+/* The text is always NUL-terminated and cut at the limit. On failure it gives the reason; on
+ * success it holds what the compiler printed (warnings), mostly nothing. */
+typedef struct runtime_report {
+    runtime_status status;
+    char text[RUNTIME_REPORT_LIMIT];
+} runtime_report;
+
+/* Sets status and text; returns the status. */
+runtime_status runtime_report_set(runtime_report *report, runtime_status status, const char *format,
+                                  ...) __attribute__((format(printf, 3, 4)));
+
+/* Adds to the text, up to the limit. */
+void runtime_report_add(runtime_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
