@@ -1,0 +1,14 @@
+/* The portable forms of the functions: straight lines of basic operations, the same bits on every
+ * target. */
+#ifndef PASS_PORTABLE_MATH_H
+#define PASS_PORTABLE_MATH_H
+
+#include "ir/builder.h"
+
+/* Emits ops of level thread that compute the function `opcode` (exp, exp2, log, log2, rsqrt, tanh,
+ * sigmoid, erf) of x, an f32 value of form UNIFORM or SLOTS, and returns the result, of x's type.
+ * NULL, with nothing emitted, for an opcode that is not one of these. The error is within
+ * ir/math.def. */
+ir_value *pass_portable_math(ir_builder *builder, ir_opcode opcode, ir_value *x);
+
+#endif
