@@ -2,7 +2,9 @@
  *
  * An extent is a formula over size symbols (R, N, ...): constants, symbols, + - * // % min max.
  * Formulas are interned in a pool, so that equal formulas are one pointer, and simplified on
- * construction (constant folding, x+0, x*1, x*0, x-x, operands of commutative nodes ordered by id).
+ * construction (constant folding, x+0, x*1, x*0, x-x, x//1, x%1, min(x, x); operands of commutative
+ * nodes in an order of structure: compound, symbols by index, constants). Building a formula from
+ * its printed text in any pool with the same symbols prints the same text.
  * A symbol may be *known*: the size was specialised to a constant. Types keep the symbol, so that
  * names survive specialisation; layout_extent_known folds it.
  *
@@ -15,6 +17,9 @@
 #include "base/text.h"
 
 #include <stdbool.h>
+
+/* Leaves that one formula may have, written out as a tree: bounds recursion and printed size. */
+enum { LAYOUT_EXTENT_LEAVES = 1000 };
 
 typedef enum layout_extent_kind {
     LAYOUT_EXTENT_CONSTANT,
@@ -30,7 +35,8 @@ typedef enum layout_extent_kind {
 
 typedef struct layout_extent {
     layout_extent_kind kind;
-    int32_t id;    /* position in the pool: an order that does not depend on pointers */
+    int32_t id; /* position in the pool */
+    int32_t leaves;
     int64_t value; /* CONSTANT: the number. SYMBOL: its index */
     const struct layout_extent *left;
     const struct layout_extent *right;
@@ -46,6 +52,8 @@ typedef struct layout_extents {
     base_arena *arena;
     layout_extent **nodes;
     int64_t count, capacity;
+    int32_t *buckets; /* hash table of ids + 1, 0 = empty; a power of two of them */
+    int64_t bucket_count;
     layout_symbol *symbols;
     int64_t symbol_count, symbol_capacity;
 } layout_extents;
@@ -57,7 +65,7 @@ int64_t layout_extents_declare(layout_extents *pool, const char *name);
 
 const layout_extent *layout_extent_constant(layout_extents *pool, int64_t value);
 const layout_extent *layout_extent_symbol(layout_extents *pool, int64_t symbol);
-/* NULL when folding constants overflows 64 bits. */
+/* NULL when folding constants overflows 64 bits, or past LAYOUT_EXTENT_LEAVES. */
 const layout_extent *layout_extent_binary(layout_extents *pool, layout_extent_kind kind,
                                           const layout_extent *left, const layout_extent *right);
 /* ceil(a / b) as (a + b - 1) // b. */
