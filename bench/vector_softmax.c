@@ -1,8 +1,8 @@
 /*
- * A softmax as an expert would write it by hand, once, for AVX2: the peer that generated code is
- * held to.
+ * A softmax as an expert would write it by hand: the peer that generated code is held to. Compiled
+ * twice, for AVX2 with FMA (8 lanes) and for AVX-512 (16 lanes).
  *
- *     pass 1: max of the row                 four accumulators of 8 lanes
+ *     pass 1: max of the row                 four accumulators of one vector
  *     pass 2: y = exp(x - max), its sum      the exponential inlined, four accumulators
  *     pass 3: y *= 1 / sum
  *
@@ -13,17 +13,27 @@
  */
 #include "vector_softmax.h"
 
+#include <immintrin.h>
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 8, UNROLL = 4, STRIDE = LANES * UNROLL };
-
-typedef float Vector __attribute__((vector_size(32)));
+#if defined(__AVX512F__)
+#define WIDTH(name) name##_512
+typedef __m512 Vector;
+typedef int32_t Bits __attribute__((vector_size(64)));
+#define vector_max(a, b)    _mm512_max_ps(a, b)
+#define vector_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define vector_splat(value) _mm512_set1_ps(value)
+#else
+#define WIDTH(name)         name##_256
+typedef __m256 Vector;
 typedef int32_t Bits __attribute__((vector_size(32)));
+#define vector_max(a, b)    _mm256_max_ps(a, b)
+#define vector_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define vector_splat(value) _mm256_set1_ps(value)
+#endif
 
-bool vector_softmax_supported(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
+enum { LANES = sizeof(Vector) / sizeof(float), UNROLL = 4, STRIDE = LANES * UNROLL };
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -35,18 +45,6 @@ INLINE Vector vector_load(const float *from) {
 
 INLINE void vector_store(float *to, Vector value) {
     memcpy(to, &value, sizeof value);
-}
-
-INLINE Vector vector_splat(float value) {
-    return (Vector){value, value, value, value, value, value, value, value};
-}
-
-INLINE Vector vector_max(Vector a, Vector b) {
-    return __builtin_ia32_maxps256(a, b);
-}
-
-INLINE Vector vector_fma(Vector a, Vector b, Vector c) {
-    return __builtin_ia32_vfmaddps256(a, b, c);
 }
 
 /* exp of t <= 0: t = n ln2 + r with |r| <= ln2/2; 1 + r + r^2 q(r), q a minimax quartic. */
@@ -76,7 +74,11 @@ static float lanes_max(Vector v) {
 }
 
 static float lanes_sum(Vector v) {
-    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+    float sum = 0.0F;
+    for (int lane = 0; lane < LANES; lane++) {
+        sum += v[lane];
+    }
+    return sum;
 }
 
 static float row_max(const float *x, int64_t width) {
@@ -139,8 +141,8 @@ static void row_scale(float *restrict y, int64_t width, float factor) {
     }
 }
 
-void vector_softmax_rows(const float *restrict x, float *restrict y, int64_t first, int64_t end,
-                         int64_t width) {
+void WIDTH(vector_softmax_rows)(const float *restrict x, float *restrict y, int64_t first,
+                                int64_t end, int64_t width) {
     for (int64_t r = first; r < end; r++) {
         float max = row_max(x + r * width, width);
         float sum = row_exponentials(x + r * width, y + r * width, width, max);
@@ -148,6 +150,6 @@ void vector_softmax_rows(const float *restrict x, float *restrict y, int64_t fir
     }
 }
 
-void vector_softmax_exponentials(const float *restrict x, float *restrict y, int64_t count) {
+void WIDTH(vector_softmax_exponentials)(const float *restrict x, float *restrict y, int64_t count) {
     (void)row_exponentials(x, y, count, 0.0F);
 }
