@@ -1,5 +1,5 @@
-/* The portable forms of the functions, as ops: each expansion is built once and evaluated, op by op,
- * on samples of the whole f32 range and around every border; the largest error must stay within
+/* The portable forms of the functions, as ops: each expansion is built and evaluated, op by op, on
+ * samples of the whole f32 range and around every border; the largest error must stay within
  * ir/math.def. The oracle is the C library in double. */
 #include "pass/portable_math.h"
 
