@@ -284,8 +284,11 @@ void runtime_team_destroy(runtime_team *team) {
     allocator.resize(allocator.context, team, sizeof *team, 0);
 }
 
-int runtime_team_size(const runtime_team *team) {
-    return team->size;
+int runtime_team_workers(const runtime_team *team, int64_t count, int64_t grain) {
+    if (grain < 1)
+        grain = 1;
+    int64_t useful = count / grain + (count % grain != 0);
+    return useful < 1 ? 1 : useful < team->size ? (int)useful : team->size;
 }
 
 void runtime_team_run(runtime_team *team, int64_t count, int64_t grain, runtime_team_body *body,
@@ -294,8 +297,7 @@ void runtime_team_run(runtime_team *team, int64_t count, int64_t grain, runtime_
         return;
     if (grain < 1)
         grain = 1;
-    int64_t useful = count / grain + (count % grain != 0);
-    int participants = useful < team->size ? (int)useful : team->size;
+    int participants = runtime_team_workers(team, count, grain);
     if (participants == 1) {
         body(state, 0, count, 0);
         return;

@@ -33,7 +33,7 @@ typedef struct runtime_team_config {
 
 typedef struct runtime_team runtime_team;
 
-/* Work on [begin, end). `worker` is in [0, runtime_team_size) and held by one thread at a time
+/* Work on [begin, end). `worker` is in [0, runtime_team_workers) and held by one thread at a time
  * within one run: it names the memory that the work may use. It must not throw, unwind or fork. */
 typedef void runtime_team_body(void *state, int64_t begin, int64_t end, int worker);
 
@@ -44,8 +44,9 @@ runtime_team *runtime_team_create(base_allocator allocator, const runtime_team_c
 /* Joins the threads. No run may be in progress. NULL is allowed. */
 void runtime_team_destroy(runtime_team *team);
 
-/* The number of workers that a run may use, at least 1. */
-int runtime_team_size(const runtime_team *team);
+/* The most workers that runtime_team_run(team, count, grain, ...) uses, at least 1; with grain 1 and
+ * a large count, the size of the team. */
+int runtime_team_workers(const runtime_team *team, int64_t count, int64_t grain);
 
 /* Covers [0, count) exactly once and returns when all is done. There are at most
  * ceil(count / grain) workers, and their pieces hold about `grain` or more. On the calling thread alone, as worker 0 and in one piece, when

@@ -344,10 +344,12 @@ static void short_memory_gives_no_team(void **state) {
 static void the_size_follows_the_processors_and_the_limit(void **state) {
     (void)state;
     runtime_team *team = team_new(0);
-    assert_true(runtime_team_size(team) >= 1);
+    assert_true(runtime_team_workers(team, 1000000, 1) >= 1);
     runtime_team_destroy(team);
     team = team_new(100000);
-    assert_int_equal(runtime_team_size(team), RUNTIME_TEAM_LIMIT);
+    assert_int_equal(runtime_team_workers(team, 1000000, 1), RUNTIME_TEAM_LIMIT);
+    assert_int_equal(runtime_team_workers(team, 100, 40), 3);
+    assert_int_equal(runtime_team_workers(team, 0, 0), 1);
     runtime_team_destroy(team);
 }
 

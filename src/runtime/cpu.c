@@ -1,0 +1,229 @@
+/* The device `cpu`. A launch asks the module for its groups and workspace, then lets the team call
+ * the entry on ranges of groups.
+ *
+ *     4096 rows, 400 us predicted, 2 workers: pieces of 256 rows (25 us), a workspace for each worker
+ *
+ * One block of workspace memory is kept from launch to launch: fresh pages would cost more than
+ * many a kernel. A launch that finds it in use allocates its own.
+ */
+#include "runtime/cpu.h"
+
+#include "base/checked.h"
+
+#include <fenv.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* Under SERIAL_WORK_NS waking a thread costs more than it brings; PIECE_NS is the least work that
+ * is worth handing over. */
+enum { WORKSPACE_ALIGN = 64, SERIAL_WORK_NS = 8000, PIECE_NS = 4000, ENTRY_LIMIT = 200 };
+
+typedef void cpu_entry(void *const *pointers, const int64_t *words, int64_t begin, int64_t end,
+                       void *workspace);
+typedef int64_t cpu_query(const int64_t *words);
+
+struct runtime_module {
+    void *library;
+    cpu_entry *entry;
+    cpu_query *groups;
+    cpu_query *workspace;
+};
+
+typedef struct cpu_memory {
+    size_t size; /* of the whole block, this head included */
+} cpu_memory;
+
+typedef struct cpu_device {
+    runtime_device device;
+    base_allocator allocator;
+    runtime_compiler_config compiler;
+    runtime_team *team;
+    cpu_memory *_Atomic kept;
+} cpu_device;
+
+typedef struct cpu_job {
+    const runtime_module *module;
+    const runtime_launch *launch;
+    char *workspace;
+    int64_t worker_bytes;
+} cpu_job;
+
+static void *resize(const cpu_device *cpu, void *memory, size_t old_size, size_t new_size) {
+    return cpu->allocator.resize(cpu->allocator.context, memory, old_size, new_size);
+}
+
+/* ---- load ---- */
+
+/* dlsym gives an object pointer; ISO C has no cast from it to a function. */
+static runtime_status find_function(void *library, const char *entry, const char *suffix,
+                                    void *function, runtime_report *report) {
+    char name[ENTRY_LIMIT + 32];
+    strcpy(name, entry);
+    strcat(name, suffix);
+    void *address = runtime_library_symbol(library, name);
+    if (address == NULL)
+        return runtime_report_set(report, RUNTIME_LOAD_FAILED,
+                                  "the compiled library has no function `%s`", name);
+    memcpy(function, &address, sizeof address);
+    return RUNTIME_OK;
+}
+
+static runtime_status find_functions(runtime_module *module, const char *entry,
+                                     runtime_report *report) {
+    runtime_status status = find_function(module->library, entry, "", &module->entry, report);
+    if (status == RUNTIME_OK)
+        status = find_function(module->library, entry, "_groups", &module->groups, report);
+    if (status == RUNTIME_OK)
+        status = find_function(module->library, entry, "_workspace", &module->workspace, report);
+    return status;
+}
+
+static void cpu_unload(runtime_device *device, runtime_module *module) {
+    if (module == NULL)
+        return;
+    runtime_library_close(module->library);
+    resize((cpu_device *)device, module, sizeof *module, 0);
+}
+
+static runtime_status cpu_load(runtime_device *device, const runtime_artifact *artifact,
+                               runtime_module **module, runtime_report *report) {
+    cpu_device *cpu = (cpu_device *)device;
+    *module = NULL;
+    if (strlen(artifact->entry) > ENTRY_LIMIT)
+        return runtime_report_set(report, RUNTIME_LOAD_FAILED,
+                                  "the entry's name has %zu characters, at most %d are possible",
+                                  strlen(artifact->entry), ENTRY_LIMIT);
+    runtime_module *made = resize(cpu, NULL, 0, sizeof *made);
+    if (made == NULL)
+        return runtime_report_set(report, RUNTIME_NO_MEMORY, "no memory for a module");
+    *made = (runtime_module){0};
+    runtime_status status = runtime_compiler_build(&cpu->compiler, artifact->text, artifact->length,
+                                                   artifact->flags, &made->library, report);
+    if (status == RUNTIME_OK)
+        status = find_functions(made, artifact->entry, report);
+    if (status == RUNTIME_OK)
+        *module = made;
+    else
+        cpu_unload(device, made);
+    return status;
+}
+
+/* ---- launch ---- */
+
+/* A block of at least `bytes` past its head; the kept one if it is free and large enough. */
+static cpu_memory *take_memory(cpu_device *cpu, int64_t bytes) {
+    int64_t size;
+    if (!base_checked_add(bytes, (int64_t)sizeof(cpu_memory) + WORKSPACE_ALIGN, &size))
+        return NULL;
+    cpu_memory *memory = atomic_exchange(&cpu->kept, NULL);
+    if (memory != NULL && memory->size >= (size_t)size)
+        return memory;
+    if (memory != NULL)
+        resize(cpu, memory, memory->size, 0);
+    memory = resize(cpu, NULL, 0, (size_t)size);
+    if (memory != NULL)
+        memory->size = (size_t)size;
+    return memory;
+}
+
+static void give_memory(cpu_device *cpu, cpu_memory *memory) {
+    memory = atomic_exchange(&cpu->kept, memory);
+    if (memory != NULL)
+        resize(cpu, memory, memory->size, 0);
+}
+
+static char *aligned_workspace(cpu_memory *memory) {
+    char *first = (char *)(memory + 1);
+    return first + (-(uintptr_t)first & (WORKSPACE_ALIGN - 1));
+}
+
+static void run_groups(void *state, int64_t begin, int64_t end, int worker) {
+    const cpu_job *job = state;
+    char *workspace = job->workspace != NULL ? job->workspace + job->worker_bytes * worker : NULL;
+    fenv_t callers;
+    fegetenv(&callers);
+    fesetenv(FE_DFL_ENV);
+    job->module->entry(job->launch->pointers, job->launch->words, begin, end, workspace);
+    fesetenv(&callers);
+}
+
+/* The least number of groups worth handing over. */
+static int64_t choose_grain(int64_t groups, double work_ns) {
+    if (!(work_ns >= SERIAL_WORK_NS))
+        return groups;
+    double grain = (double)groups * (PIECE_NS / work_ns);
+    return grain <= 1.0 ? 1 : grain >= (double)groups ? groups : (int64_t)grain;
+}
+
+/* The bytes of each worker, rounded so that workers share no cache line, and of all together. */
+static bool workspace_bytes(int64_t needed, int64_t workers, int64_t *each, int64_t *all) {
+    if (needed < 0 || !base_checked_add(needed, WORKSPACE_ALIGN - 1, each))
+        return false;
+    *each = *each / WORKSPACE_ALIGN * WORKSPACE_ALIGN;
+    return base_checked_mul(*each, workers, all);
+}
+
+static runtime_status cpu_launch(runtime_device *device, runtime_module *module,
+                                 const runtime_launch *launch, runtime_report *report) {
+    cpu_device *cpu = (cpu_device *)device;
+    int64_t groups = module->groups(launch->words);
+    if (groups <= 0)
+        return RUNTIME_OK;
+    int64_t grain = choose_grain(groups, launch->work_ns);
+    int64_t workers = runtime_team_workers(cpu->team, groups, grain);
+    cpu_job job = {.module = module, .launch = launch};
+    int64_t needed = module->workspace(launch->words), all_bytes;
+    if (!workspace_bytes(needed, workers, &job.worker_bytes, &all_bytes))
+        return runtime_report_set(report, RUNTIME_NO_MEMORY,
+                                  "a workspace of %lld bytes for each of %lld threads is too large",
+                                  (long long)needed, (long long)workers);
+    cpu_memory *memory = NULL;
+    if (all_bytes > 0) {
+        memory = take_memory(cpu, all_bytes);
+        if (memory == NULL)
+            return runtime_report_set(report, RUNTIME_NO_MEMORY,
+                                      "no memory for a workspace of %lld bytes",
+                                      (long long)all_bytes);
+        job.workspace = aligned_workspace(memory);
+    }
+    runtime_team_run(cpu->team, groups, grain, run_groups, &job);
+    if (memory != NULL)
+        give_memory(cpu, memory);
+    return RUNTIME_OK;
+}
+
+/* ---- the device ---- */
+
+static void cpu_destroy(runtime_device *device) {
+    cpu_device *cpu = (cpu_device *)device;
+    if (cpu == NULL)
+        return;
+    runtime_team_destroy(cpu->team);
+    cpu_memory *memory = atomic_load(&cpu->kept);
+    if (memory != NULL)
+        resize(cpu, memory, memory->size, 0);
+    resize(cpu, cpu, sizeof *cpu, 0);
+}
+
+static const runtime_device_vtable cpu_vtable = {
+    .name = "cpu",
+    .load = cpu_load,
+    .unload = cpu_unload,
+    .launch = cpu_launch,
+    .destroy = cpu_destroy,
+};
+
+runtime_device *runtime_cpu_create(base_allocator allocator, const runtime_cpu_config *config) {
+    cpu_device *cpu = allocator.resize(allocator.context, NULL, 0, sizeof *cpu);
+    if (cpu == NULL)
+        return NULL;
+    *cpu = (cpu_device){.device.vtable = &cpu_vtable,
+                        .allocator = allocator,
+                        .compiler = config->compiler,
+                        .team = runtime_team_create(allocator, &config->team)};
+    if (cpu->team == NULL) {
+        cpu_destroy(&cpu->device);
+        return NULL;
+    }
+    return &cpu->device;
+}

@@ -1,0 +1,70 @@
+/* Devices: one small table of functions for everything that can run emitted programs.
+ *
+ *     device = runtime_cpu_create(allocator, &config)
+ *     device->vtable->load(device, &artifact, &module, &report)
+ *     device->vtable->launch(device, module, &launch, &report)      as often as wanted
+ *     device->vtable->unload(device, module)
+ *     device->vtable->destroy(device)
+ *
+ * Arrays lie in memory that the device can reach; for `cpu` that is any memory of the process.
+ * Hooks for memory of its own come with the first device that has some. Drivers are opened by the
+ * device's create function and never linked.
+ */
+#ifndef RUNTIME_DEVICE_H
+#define RUNTIME_DEVICE_H
+
+#include "runtime/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct runtime_module runtime_module; /* one loaded program; each device has its own */
+typedef struct runtime_device runtime_device;
+
+/* What is loaded. Read during `load` only. */
+typedef struct runtime_artifact {
+    const char *text; /* cpu: C source */
+    size_t length;
+    const char *entry;        /* the name of the entry function */
+    const char *const *flags; /* of the target, NULL-terminated; NULL: none */
+} runtime_artifact;
+
+/* The arguments of one launch, packed once and used as often as wanted. Read during `launch`. */
+typedef struct runtime_launch {
+    void *const *pointers; /* one for each tensor parameter, in order */
+    int64_t pointer_count;
+    /* All sizes in the module's order; then for each tensor its strides in elements, one for each
+     * axis; then the scalar parameters, each with the bits of its element type in the low bytes of
+     * one word and zeros above. */
+    const int64_t *words;
+    int64_t word_count;
+    /* Predicted time on one thread; below 8,000 the launch stays on the calling thread. */
+    double work_ns;
+} runtime_launch;
+
+/* Every hook is there. All but `destroy` may be called from several threads at once. */
+typedef struct runtime_device_vtable {
+    const char *name; /* as in --target */
+
+    /* On failure *module is NULL. On success the report holds the compiler's warnings. */
+    runtime_status (*load)(runtime_device *device, const runtime_artifact *artifact,
+                           runtime_module **module, runtime_report *report);
+
+    /* No launch of the module may be in progress. NULL is allowed. */
+    void (*unload)(runtime_device *device, runtime_module *module);
+
+    /* Returns when the outputs are written. A launch of no groups writes nothing and is fine. A
+     * failure is told before anything is written. Only a failure touches the report. */
+    runtime_status (*launch)(runtime_device *device, runtime_module *module,
+                             const runtime_launch *launch, runtime_report *report);
+
+    /* All its modules are unloaded. NULL is allowed. */
+    void (*destroy)(runtime_device *device);
+} runtime_device_vtable;
+
+/* The beginning of every device. */
+struct runtime_device {
+    const runtime_device_vtable *vtable;
+};
+
+#endif
