@@ -12,18 +12,36 @@
 
 typedef struct analysis_axis {
     const char *anchor;
-    const layout_extent *extent;
+    const layout_extent *extent; /* elements; the number of programs for a program axis */
     bool is_program;
     int program;
 } analysis_axis;
+
+/* The shape that a store writes: its value may be smaller (a scalar, an axis of extent 1). */
+typedef struct analysis_store_axes {
+    const ir_op *op;
+    int rank;
+    int axis[IR_MAX_RANK]; /* -1 for extent 1 */
+} analysis_store_axes;
 
 typedef struct analysis_axes {
     analysis_axis *axes;
     int count;
     int (
         *of_value)[IR_MAX_RANK]; /* [value number][dimension] -> axis, -1 for extent 1 or scalars */
+    analysis_store_axes *stores; /* those that write a tile, in walk order */
+    int64_t store_count, store_capacity;
+    const ir_value *doubled; /* a tile that holds one axis twice (an outer product of a tile with
+                                itself): it has no layout; NULL when there is none */
 } analysis_axes;
 
+/* For modules of level tile; looks at nothing but the module, keeps its results in the arena. */
 analysis_axes analysis_axes_find(base_arena *arena, const ir_module *module);
+/* NULL when the store writes one element. */
+const analysis_store_axes *analysis_axes_of_store(const analysis_axes *axes, const ir_op *store);
+/* The iteration space of an op: the axes of what it computes for each element, in dimension order
+ * and without those of extent 1. A reduction: of its operand. A store: of what it writes. Returns
+ * how many; 0 for scalar ops, for, if and yield. */
+int analysis_axes_space(const analysis_axes *axes, const ir_op *op, int space[IR_MAX_RANK]);
 
 #endif
