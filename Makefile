@@ -34,7 +34,8 @@ deps-check:
 
 demo: deps-build
 	@$(MAKE) --no-print-directory build
-	@sh bench/demo.sh build
+	@build/bench/bench_demo
+	@echo && build/croft plan examples/softmax.croft N=4096
 
 check: deps-check
 	@$(MAKE) --no-print-directory check-run
@@ -43,8 +44,7 @@ check-run:
 	@$(PYTHON) test/run --tier check -j$(JOBS)
 
 bench: build
-	@cmake --build build -j$(JOBS) --target bench_rows
-	@build/bench_rows
+	@build/bench/bench_rows build/croft
 
 format:
 	@clang-format -i $(FORMATTED)
