@@ -125,8 +125,8 @@ typedef enum ir_mask_kind {
 /* An access. Operands of the op: 0 the tensor, then what the indices, mask and fill name, and last
  * (store) the value. The result of a tile load has one axis per RANGE in order; with a GATHER, the
  * axes of the broadcast index tiles (then every other index is a POINT). A POINT or GATHER index
- * outside the tensor reads the fill, a store there is dropped. A stored tile has as domain, per RANGE,
- * exactly the prefix that is inside the tensor (`broadcast` narrows a full tile to it). */
+ * outside the tensor reads the fill, a store there is dropped. A stored tile has as domain, per
+ * RANGE, exactly the prefix that is inside the tensor (`broadcast` narrows a full tile to it). */
 typedef struct ir_access {
     int rank; /* of the tensor */
     ir_index index[IR_MAX_RANK];

@@ -11,8 +11,8 @@
  * Sleeping is announced before the last look at the word slept on, and both sides use sequentially
  * consistent order, so one of the two sees the other.
  *
- * Fork. `owner` is 0 or the process that runs a job. A child finds another process's number there or
- * in `started_by` and takes the team over as if no thread had been started.
+ * Fork. `owner` is 0 or the process that runs a job. A child finds another process's number there
+ * or in `started_by` and takes the team over as if no thread had been started.
  */
 #include "runtime/team.h"
 

@@ -44,15 +44,15 @@ runtime_team *runtime_team_create(base_allocator allocator, const runtime_team_c
 /* Joins the threads. No run may be in progress. NULL is allowed. */
 void runtime_team_destroy(runtime_team *team);
 
-/* The most workers that runtime_team_run(team, count, grain, ...) uses, at least 1; with grain 1 and
- * a large count, the size of the team. */
+/* The most workers that runtime_team_run(team, count, grain, ...) uses, at least 1; with grain 1
+ * and a large count, the size of the team. */
 int runtime_team_workers(const runtime_team *team, int64_t count, int64_t grain);
 
 /* Covers [0, count) exactly once and returns when all is done. There are at most
- * ceil(count / grain) workers, and their pieces hold about `grain` or more. On the calling thread alone, as worker 0 and in one piece, when
- * count <= grain or the team has one thread. May be called from several threads: a run that finds
- * the built-in team busy (or is called from inside a body) works alone. After fork, the child
- * starts threads of its own. */
+ * ceil(count / grain) workers, and their pieces hold about `grain` or more. On the calling thread
+ * alone, as worker 0 and in one piece, when count <= grain or the team has one thread. May be
+ * called from several threads: a run that finds the built-in team busy (or is called from inside a
+ * body) works alone. After fork, the child starts threads of its own. */
 void runtime_team_run(runtime_team *team, int64_t count, int64_t grain, runtime_team_body *body,
                       void *state);
 
