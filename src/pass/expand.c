@@ -1,0 +1,356 @@
+/* expand: level mapped to level thread.
+ *
+ * What each lane does is written out: programs become positions in the grid (and lanes), sweeps become loops over
+ * slot vectors (expand_sweep.c), tile ops become ops on them (expand_op.c, expand_access.c). A value with the
+ * vector axis in its layout becomes T(k); a scalar becomes uniform, or T(1) where programs lie on lanes and it depends on
+ * the program. Tiles that are kept past their sweep become private arrays or stay in slots.
+ *
+ *     program row with `group *`          %row = group
+ *     program row with `lane 8 | group *` %row = minimum(group*8 + lane, R-1), stores under `when group*8 + lane < R`
+ *
+ * It makes no choice: everything follows from the axes' digits and the values' storage.
+ */
+#include "pass/expand_internal.h"
+
+#include <string.h>
+
+void expand_fail(expand_state *state, const ir_op *op, const char *slug, const char *message) {
+    state->failed = true;
+    base_location nowhere = {0};
+    base_diagnostics_add(state->diagnostics, slug, op != NULL ? op->location : nowhere, "%s",
+                         message);
+}
+
+const layout_extent *expand_axis_steps(expand_state *state, int axis) {
+    int64_t chunk = axis == state->vector_axis ? state->chunk : 1;
+    return layout_extent_ceil(&state->module->extents, state->module->axes[axis].extent, chunk);
+}
+
+int expand_slots_of(const expand_state *state, const ir_value *mapped) {
+    if (state->programs_on_lanes)
+        return mapped->type.rank > 0 || state->varies[mapped->number] ? 1 : 0;
+    for (int i = 0; i < mapped->type.rank; i++)
+        if (mapped->layout.axis[i] >= 0 && mapped->layout.axis[i] == state->vector_axis)
+            return state->slots;
+    return 0;
+}
+
+ir_value *expand_declare_array(expand_state *state, const ir_value *mapped) {
+    layout_extents *pool = &state->module->extents;
+    const layout_extent *cells = layout_extent_constant(pool, 1);
+    for (int i = 0; i < mapped->type.rank; i++)
+        if (mapped->layout.axis[i] >= 0)
+            cells = layout_extent_binary(pool, LAYOUT_EXTENT_MUL, cells,
+                                         expand_axis_steps(state, mapped->layout.axis[i]));
+    if (cells == NULL) {
+        expand_fail(state, mapped->definer, "size-overflow", "a kept tile has more than 2^63 cells");
+        cells = layout_extent_constant(pool, 1);
+    }
+    ir_type type = {.form = IR_FORM_PRIVATE,
+                    .dtype = mapped->type.dtype == BASE_INDEX ? BASE_I64 : mapped->type.dtype,
+                    .slots = expand_slots_of(state, mapped)};
+    type.extent[0] = cells;
+    ir_op *op = ir_op_create(state->module, IR_PRIVATE, state->builder.location, 0, NULL, 1, &type, 0);
+    op->attributes.extent = cells;
+    op->results[0]->name = mapped->name;
+    if (state->first_op != NULL)
+        ir_op_insert_before(state->first_op, op);
+    else
+        ir_op_append(&state->module->body, op);
+    return op->results[0];
+}
+
+/* ---- programs ---- */
+
+static const layout_extent *program_count(expand_state *state, int program) {
+    const ir_program *p = &state->module->programs[program];
+    return layout_extent_ceil(&state->module->extents, p->extent, p->step);
+}
+
+static int64_t program_lanes(const expand_state *state, int program) {
+    for (int i = 0; i < state->module->axis_count; i++)
+        if (state->module->axes[i].is_program && state->module->axes[i].program == program)
+            return layout_axis_radix(&state->module->axes[i].digits, LAYOUT_LANE);
+    return 1;
+}
+
+/* One program axis from its position `at` in the grid: on lanes the last valid program is replayed past the end. */
+static ir_value *program_index(expand_state *state, int program, ir_value *at) {
+    ir_builder *b = &state->builder;
+    int64_t lanes = program_lanes(state, program), step = state->module->programs[program].step;
+    if (lanes > 1) {
+        ir_type type = ir_type_slots(BASE_I64, 1);
+        ir_op *iota = ir_build_op(b, IR_IOTA, 0, NULL, 1, &type, 0);
+        iota->attributes.lane_stride = 1;
+        ir_value *base = ir_build_binary(b, IR_MUL, at, ir_build_integer(b, BASE_I64, lanes));
+        ir_value *index = ir_build_binary(b, IR_ADD, base, iota->results[0]);
+        ir_value *count = ir_build_size(b, program_count(state, program));
+        ir_value *last =
+            ir_build_binary(b, IR_SUB, count, ir_build_integer(b, BASE_I64, 1));
+        state->active = ir_build_binary(b, IR_LT, index, count);
+        at = ir_build_binary(b, IR_MINIMUM, index, last);
+    }
+    return step == 1 ? at : ir_build_binary(b, IR_MUL, at, ir_build_integer(b, BASE_I64, step));
+}
+
+/* The grid is the mixed-radix number of the program axes, the last one fastest. */
+static void expand_programs(expand_state *state) {
+    ir_module *module = state->module;
+    ir_builder *b = &state->builder;
+    layout_extents *pool = &module->extents;
+    const layout_extent *groups = layout_extent_constant(pool, 1);
+    ir_type type = ir_type_uniform(BASE_I64);
+    ir_value *rest = NULL;
+    if (module->program_count > 0)
+        rest = ir_build_op(b, IR_GROUP, 0, NULL, 1, &type, 0)->results[0];
+    for (int i = module->program_count - 1; i >= 0; i--) {
+        const layout_extent *count =
+            layout_extent_ceil(pool, program_count(state, i), program_lanes(state, i));
+        ir_value *at = rest;
+        if (i > 0) {
+            ir_value *radix = ir_build_size(b, count);
+            at = ir_build_binary(b, IR_FLOOR_MOD, rest, radix);
+            rest = ir_build_binary(b, IR_FLOOR_DIV, rest, radix);
+        }
+        state->program[i] = program_index(state, i, at);
+        state->program[i]->name = module->programs[i].name;
+        groups = groups == NULL ? NULL : layout_extent_binary(pool, LAYOUT_EXTENT_MUL, groups, count);
+    }
+    if (groups == NULL) {
+        expand_fail(state, NULL, "size-overflow", "the grid has more than 2^63 programs");
+        groups = layout_extent_constant(pool, 0);
+    }
+    module->groups = groups;
+}
+
+/* ---- which scalars differ between programs ---- */
+
+static bool varies_region(expand_state *state, ir_region *region);
+
+static bool varies_mark(expand_state *state, const ir_value *value, bool varies) {
+    bool change = varies && !state->varies[value->number];
+    state->varies[value->number] |= varies;
+    return change;
+}
+
+static bool varies_op(expand_state *state, ir_op *op) {
+    bool varies = op->opcode == IR_PROGRAM || op->opcode == IR_LOAD || op->opcode == IR_SWEEP;
+    bool change = false;
+    bool is_loop = op->opcode == IR_FOR;
+    for (int i = 0; i < op->operand_count && op->opcode != IR_IF && !is_loop; i++)
+        varies |= op->operands[i]->type.form == IR_FORM_TILE && state->varies[op->operands[i]->number];
+    for (int i = 0; i < op->region_count; i++)
+        change |= varies_region(state, op->regions[i]);
+    for (int i = 0; i < op->result_count; i++) {
+        bool result = varies;
+        for (int k = 0; k < op->region_count && op->opcode != IR_SWEEP; k++) {
+            const ir_op *yield = ir_region_yield(op->regions[k]);
+            result |= yield != NULL && state->varies[yield->operands[i]->number];
+        }
+        if (is_loop) {
+            result |= state->varies[op->operands[3 + i]->number];
+            change |= varies_mark(state, op->regions[0]->arguments[1 + i], result);
+        }
+        change |= varies_mark(state, op->results[i], result);
+    }
+    return change;
+}
+
+static bool varies_region(expand_state *state, ir_region *region) {
+    bool change = false;
+    for (ir_op *op = region->first; op != NULL; op = op->next)
+        change |= varies_op(state, op);
+    return change;
+}
+
+/* ---- loops and branches of the kernel ---- */
+
+/* Copies a kept tile cell by cell. */
+static void copy_array(expand_state *state, ir_value *to, ir_value *from) {
+    ir_builder *b = &state->builder;
+    ir_value *bounds[3] = {ir_build_integer(b, BASE_I64, 0), ir_build_size(b, to->type.extent[0]),
+                           ir_build_integer(b, BASE_I64, 1)};
+    ir_op *loop = ir_build_op(b, IR_FOR, 3, bounds, 0, NULL, 1);
+    ir_region *outer = b->region;
+    b->region = loop->regions[0];
+    ir_value *cell =
+        ir_region_add_argument(state->module, b->region, ir_type_uniform(BASE_I64), NULL);
+    ir_type type = to->type.slots > 0 ? ir_type_slots(to->type.dtype, to->type.slots)
+                                      : ir_type_uniform(to->type.dtype);
+    ir_value *value =
+        ir_build_op(b, IR_PULL, 2, (ir_value *[]){from, cell}, 1, &type, 0)->results[0];
+    ir_build_op(b, IR_PUSH, 3, (ir_value *[]){to, cell, value}, 0, NULL, 0);
+    ir_build_yield(b, 0, NULL);
+    b->region = outer;
+}
+
+/* A carried or merged value: the thread value that stands for the mapped `value` where `into` is meant. */
+static ir_value *carried(expand_state *state, const ir_value *value, const ir_value *into) {
+    return expand_splat(state, state->value[value->number], expand_slots_of(state, into));
+}
+
+static ir_type carried_type(const expand_state *state, const ir_value *value) {
+    int slots = expand_slots_of(state, value);
+    base_dtype dtype = value->type.dtype == BASE_INDEX ? BASE_I64 : value->type.dtype;
+    return slots > 0 ? ir_type_slots(dtype, slots) : ir_type_uniform(dtype);
+}
+
+/* The end of a loop body: arrays of tile carries are refilled, through copies where a carry feeds another. */
+static void expand_yield_arrays(expand_state *state, const ir_op *op, const ir_op *yield) {
+    const ir_region *body = op->regions[0];
+    ir_value **from = BASE_NEW_ARRAY(state->module->arena, ir_value *, yield->operand_count);
+    for (int i = 0; i < yield->operand_count; i++) {
+        from[i] = state->array[yield->operands[i]->number];
+        if (from[i] != NULL && yield->operands[i]->region == body) {
+            ir_value *copy = expand_declare_array(state, yield->operands[i]);
+            copy_array(state, copy, from[i]);
+            from[i] = copy;
+        }
+    }
+    for (int i = 0; i < yield->operand_count; i++)
+        if (from[i] != NULL)
+            copy_array(state, state->array[op->results[i]->number], from[i]);
+}
+
+static void expand_for(expand_state *state, ir_op *op) {
+    ir_builder *b = &state->builder;
+    int carries = op->result_count, live = 0;
+    ir_value **operands = BASE_NEW_ARRAY(state->module->arena, ir_value *, op->operand_count);
+    ir_type *types = BASE_NEW_ARRAY(state->module->arena, ir_type, carries);
+    for (int i = 0; i < 3; i++) {
+        operands[i] = state->value[op->operands[i]->number];
+        if (operands[i]->type.dtype != BASE_I64)
+            operands[i] = ir_build_cast(b, operands[i], BASE_I64, IR_ROUND_ZERO);
+        if (operands[i]->type.form != IR_FORM_UNIFORM)
+            expand_fail(state, op, "divergent-loop", "a loop bound differs between programs of a team");
+    }
+    for (int i = 0; i < carries; i++) {
+        ir_value *argument = op->regions[0]->arguments[1 + i];
+        if (argument->storage == IR_STORAGE_PRIVATE) {
+            ir_value *array = expand_declare_array(state, argument);
+            copy_array(state, array, state->array[op->operands[3 + i]->number]);
+            state->array[argument->number] = state->array[op->results[i]->number] = array;
+        } else {
+            operands[3 + live] = carried(state, op->operands[3 + i], argument);
+            types[live++] = carried_type(state, argument);
+        }
+    }
+    ir_op *loop = ir_build_op(b, IR_FOR, 3 + live, operands, live, types, 1);
+    ir_region *outer = b->region;
+    b->region = loop->regions[0];
+    ir_value *index =
+        ir_region_add_argument(state->module, b->region, ir_type_uniform(BASE_I64),
+                               op->regions[0]->arguments[0]->name);
+    state->value[op->regions[0]->arguments[0]->number] = index;
+    for (int i = 0, k = 0; i < carries; i++) {
+        ir_value *argument = op->regions[0]->arguments[1 + i];
+        if (state->array[argument->number] == NULL)
+            state->value[argument->number] = ir_region_add_argument(
+                state->module, b->region, types[k++], argument->name);
+    }
+    expand_region(state, op->regions[0]);
+    const ir_op *yield = ir_region_yield(op->regions[0]);
+    expand_yield_arrays(state, op, yield);
+    ir_value **next = BASE_NEW_ARRAY(state->module->arena, ir_value *, carries);
+    for (int i = 0, k = 0; i < carries; i++) {
+        if (state->array[op->results[i]->number] != NULL)
+            continue;
+        next[k] = carried(state, yield->operands[i], op->results[i]);
+        state->value[op->results[i]->number] = loop->results[k++];
+    }
+    ir_build_yield(b, live, next);
+    b->region = outer;
+}
+
+static void expand_if(expand_state *state, ir_op *op) {
+    ir_builder *b = &state->builder;
+    ir_value *condition = state->value[op->operands[0]->number];
+    if (condition->type.form != IR_FORM_UNIFORM)
+        expand_fail(state, op, "divergent-branch", "a condition differs between programs of a team");
+    ir_type *types = BASE_NEW_ARRAY(state->module->arena, ir_type, op->result_count);
+    int live = 0;
+    for (int i = 0; i < op->result_count; i++) {
+        if (op->results[i]->storage == IR_STORAGE_PRIVATE)
+            state->array[op->results[i]->number] = expand_declare_array(state, op->results[i]);
+        else
+            types[live++] = carried_type(state, op->results[i]);
+    }
+    ir_op *branch = ir_build_op(b, IR_IF, 1, &condition, live, types, 2);
+    ir_region *outer = b->region;
+    for (int side = 0; side < 2; side++) {
+        b->region = branch->regions[side];
+        expand_region(state, op->regions[side]);
+        const ir_op *yield = ir_region_yield(op->regions[side]);
+        ir_value **values = BASE_NEW_ARRAY(state->module->arena, ir_value *, live);
+        for (int i = 0, k = 0; i < op->result_count; i++) {
+            if (op->results[i]->storage == IR_STORAGE_PRIVATE)
+                copy_array(state, state->array[op->results[i]->number],
+                           state->array[yield->operands[i]->number]);
+            else
+                values[k++] = carried(state, yield->operands[i], op->results[i]);
+        }
+        ir_build_yield(b, live, values);
+    }
+    b->region = outer;
+    for (int i = 0, k = 0; i < op->result_count; i++)
+        if (op->results[i]->storage != IR_STORAGE_PRIVATE)
+            state->value[op->results[i]->number] = branch->results[k++];
+}
+
+void expand_region(expand_state *state, ir_region *from) {
+    for (ir_op *op = from->first; op != NULL && !state->failed; op = op->next) {
+        state->builder.location = op->location;
+        if (op->opcode == IR_SWEEP)
+            expand_sweep(state, op);
+        else if (op->opcode == IR_FOR)
+            expand_for(state, op);
+        else if (op->opcode == IR_IF)
+            expand_if(state, op);
+        else if (op->opcode != IR_YIELD)
+            expand_op(state, NULL, op);
+    }
+}
+
+/* ---- the pass ---- */
+
+static void find_vector_axis(expand_state *state) {
+    ir_module *module = state->module;
+    state->vector_axis = -1;
+    state->slots = 1;
+    state->chunk = 1;
+    for (int i = 0; i < module->axis_count; i++) {
+        const layout_axis *digits = &module->axes[i].digits;
+        if (!layout_axis_has(digits, LAYOUT_LANE) && !layout_axis_has(digits, LAYOUT_SLOT))
+            continue;
+        state->programs_on_lanes = module->axes[i].is_program;
+        state->vector_axis = i;
+        state->slots = (int)layout_axis_radix(digits, LAYOUT_SLOT);
+        state->chunk = layout_axis_chunk(digits);
+        state->lane_weight = layout_axis_weight(digits, LAYOUT_LANE);
+        state->slot_weight = layout_axis_weight(digits, LAYOUT_SLOT);
+    }
+}
+
+pass_result pass_expand(ir_module *module, pass_context *context) {
+    expand_state state = {.module = module, .diagnostics = context->diagnostics};
+    find_vector_axis(&state);
+    if (module->axis_count > EXPAND_MAX_AXES) {
+        expand_fail(&state, NULL, "too-many-axes", "more than 32 axes");
+        return PASS_FAILED;
+    }
+    state.value_count = module->next_value;
+    state.value = BASE_NEW_ARRAY(module->arena, ir_value *, state.value_count);
+    state.array = BASE_NEW_ARRAY(module->arena, ir_value *, state.value_count);
+    state.pulled = BASE_NEW_ARRAY(module->arena, int32_t, state.value_count);
+    state.varies = BASE_NEW_ARRAY(module->arena, bool, state.value_count);
+    while (varies_region(&state, &module->body)) {
+    }
+    ir_region mapped = module->body;
+    memset(&module->body, 0, sizeof module->body);
+    module->level = IR_THREAD;
+    state.builder = (ir_builder){.module = module, .region = &module->body};
+    expand_programs(&state);
+    state.first_op = module->body.first;
+    expand_region(&state, &mapped);
+    return state.failed ? PASS_FAILED : PASS_CHANGED;
+}

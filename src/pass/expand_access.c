@@ -1,0 +1,179 @@
+/* Expansion of loads and stores: tile indices become affine indices of lane and slot, with a mask.
+ *
+ *     load %x[%row, :]               at step %c of N (lane 8 | slot 4 | step *)
+ *     load %x[%row, %c*32 + lane + slot*8] width 8        a full step
+ *     ... mask range(%count; 1, 8)                        the guarded step
+ *
+ * An index that is not proved inside its tensor is compared with the extent, and joins the mask.
+ */
+#include "pass/expand_internal.h"
+
+typedef struct access_parts {
+    ir_access access;
+    ir_value *operands[3 + 2 * IR_MAX_RANK];
+    int count;
+    ir_value *bits; /* mask found so far; NULL: none */
+    bool vector;    /* some index differs between lanes or slots */
+} access_parts;
+
+static int parts_add(access_parts *parts, ir_value *value) {
+    parts->operands[parts->count] = value;
+    return parts->count++;
+}
+
+static void parts_mask(expand_state *state, access_parts *parts, ir_value *bits) {
+    parts->bits = parts->bits == NULL
+                      ? bits
+                      : ir_build_binary(&state->builder, IR_AND, parts->bits, bits);
+}
+
+/* An index value as base (uniform) or vector. */
+static void parts_set_index(access_parts *parts, ir_index *index, ir_value *value) {
+    if (value->type.form == IR_FORM_UNIFORM) {
+        index->operand = parts_add(parts, value);
+    } else {
+        index->vector = parts_add(parts, value);
+        parts->vector = true;
+    }
+}
+
+/* POINT and GATHER: a value per element, checked unless it was proved inside. */
+static void access_add_value(expand_state *state, access_parts *parts, ir_index *index,
+                             ir_value *value, bool inside, const layout_extent *extent) {
+    ir_builder *b = &state->builder;
+    if (value->type.dtype != BASE_I64)
+        value = ir_build_cast(b, value, BASE_I64, IR_ROUND_ZERO);
+    parts_set_index(parts, index, value);
+    if (inside)
+        return;
+    ir_value *zero = ir_build_integer(b, BASE_I64, 0);
+    parts_mask(state, parts, ir_build_binary(b, IR_LE, zero, value));
+    parts_mask(state, parts, ir_build_binary(b, IR_LT, value, ir_build_size(b, extent)));
+}
+
+/* RANGE: start + step * chunk, affine in lane and slot on the vector axis. */
+static void access_add_range(expand_state *state, expand_place *place, access_parts *parts,
+                             ir_index *index, ir_value *start, int axis) {
+    ir_builder *b = &state->builder;
+    ir_value *base = NULL;
+    if (axis >= 0) {
+        base = place->step[axis];
+        if (axis == state->vector_axis) {
+            index->lane_stride = state->lane_weight;
+            index->slot_stride = state->slot_weight;
+            base = ir_build_binary(b, IR_MUL, base, ir_build_integer(b, BASE_I64, state->chunk));
+            parts->vector = true;
+        }
+    }
+    if (start != NULL && start->type.form != IR_FORM_UNIFORM) {
+        index->vector = parts_add(parts, start);
+        parts->vector = true;
+    } else if (start != NULL) {
+        base = base == NULL ? start : ir_build_binary(b, IR_ADD, base, start);
+    }
+    if (base != NULL)
+        index->operand = parts_add(parts, base);
+}
+
+/* The mask of the tile's domain: a range when only the guarded step limits it, else bits. */
+static void access_add_domain(expand_state *state, expand_place *place, access_parts *parts,
+                              const ir_value *tile) {
+    if (place == NULL)
+        return;
+    ir_value *count = place->count;
+    bool guarded = false;
+    for (int i = 0; i < tile->type.rank; i++)
+        guarded |= count != NULL && tile->layout.axis[i] == state->vector_axis;
+    place->count = NULL;
+    ir_value *bits = expand_inside(state, place, tile, -1);
+    place->count = count;
+    if (bits != NULL)
+        parts_mask(state, parts, bits);
+    if (!guarded)
+        return;
+    if (parts->bits != NULL) {
+        parts_mask(state, parts, expand_count_bits(state, count));
+        return;
+    }
+    parts->access.mask_kind = IR_MASK_RANGE;
+    parts->access.mask = parts_add(parts, count);
+    parts->access.mask_lane_stride = state->lane_weight;
+    parts->access.mask_slot_stride = state->slot_weight;
+}
+
+/* Indices and mask of an access; `tile` is what is read or written. */
+static void access_build(expand_state *state, expand_place *place, ir_op *op, ir_value *tile,
+                         access_parts *parts) {
+    const ir_access *from = op->attributes.access;
+    const ir_type *tensor = &op->operands[0]->type;
+    *parts = (access_parts){.access = *from};
+    parts->access.fill = parts->access.mask = -1;
+    parts_add(parts, op->operands[0]);
+    int dimension = 0;
+    for (int i = 0; i < from->rank; i++) {
+        const ir_index *old = &from->index[i];
+        ir_index *index = &parts->access.index[i];
+        *index = (ir_index){.kind = IR_INDEX_AFFINE, .operand = -1, .vector = -1, .inside = old->inside};
+        ir_value *value =
+            old->operand >= 0 ? expand_use(state, place, op->operands[old->operand]) : NULL;
+        if (old->kind == IR_INDEX_RANGE)
+            access_add_range(state, place, parts, index, value, tile->layout.axis[dimension++]);
+        else
+            access_add_value(state, parts, index, value, old->inside, tensor->extent[i]);
+    }
+    access_add_domain(state, place, parts, tile);
+    if (parts->bits != NULL) {
+        parts->access.mask_kind = IR_MASK_BITS;
+        parts->access.mask = parts_add(parts, parts->bits);
+        parts->vector |= parts->bits->type.form == IR_FORM_SLOTS;
+    }
+}
+
+/* Slots of an access: those of its vectors, or of the vector axis. */
+static int access_slots(const expand_state *state, const access_parts *parts) {
+    if (!parts->vector)
+        return 0;
+    return state->programs_on_lanes ? 1 : state->slots;
+}
+
+static ir_access *access_copy(expand_state *state, const access_parts *parts, int slots) {
+    ir_access *access = BASE_NEW(state->module->arena, ir_access);
+    *access = parts->access;
+    if (slots == 0)
+        access->width = 1;
+    return access;
+}
+
+void expand_load(expand_state *state, expand_place *place, ir_op *op) {
+    access_parts parts;
+    access_build(state, place, op, op->results[0], &parts);
+    const ir_access *from = op->attributes.access;
+    if (from->fill >= 0 && parts.access.mask_kind != IR_MASK_NONE)
+        parts.access.fill = parts_add(&parts, expand_use(state, place, op->operands[from->fill]));
+    int slots = access_slots(state, &parts);
+    base_dtype dtype = op->results[0]->type.dtype;
+    ir_type type = slots > 0 ? ir_type_slots(dtype, slots) : ir_type_uniform(dtype);
+    ir_op *load = ir_build_op(&state->builder, IR_LOAD, parts.count, parts.operands, 1, &type, 0);
+    load->attributes.access = access_copy(state, &parts, slots);
+    state->value[op->results[0]->number] = load->results[0];
+}
+
+void expand_store(expand_state *state, expand_place *place, ir_op *op) {
+    ir_builder *b = &state->builder;
+    ir_value *tile = op->operands[op->operand_count - 1];
+    access_parts parts;
+    access_build(state, place, op, tile, &parts);
+    ir_value *value = expand_use(state, place, tile);
+    int slots = access_slots(state, &parts);
+    if (slots == 0 && value->type.form == IR_FORM_SLOTS)
+        slots = value->type.slots;
+    parts_add(&parts, expand_splat(state, value, slots));
+    ir_region *outer = b->region;
+    if (state->active != NULL) {
+        ir_op *when = ir_build_op(b, IR_WHEN, 1, &state->active, 0, NULL, 1);
+        b->region = when->regions[0];
+    }
+    ir_op *store = ir_build_op(b, IR_STORE, parts.count, parts.operands, 0, NULL, 0);
+    store->attributes.access = access_copy(state, &parts, slots);
+    b->region = outer;
+}

@@ -1,0 +1,74 @@
+/* What the files of the expand pass share: the mapped value -> thread value tables, and the place in a
+ * sweep that an op is expanded for. */
+#ifndef PASS_EXPAND_INTERNAL_H
+#define PASS_EXPAND_INTERNAL_H
+
+#include "ir/builder.h"
+#include "pass/pass.h"
+
+enum { EXPAND_MAX_AXES = 32, EXPAND_MAX_REDUCES = 64 };
+
+/* Where in a sweep: one step of every axis of the nest so far. */
+typedef struct expand_place {
+    ir_value *step[EXPAND_MAX_AXES];   /* uniform i64 by module axis; NULL: not in this sweep */
+    ir_value *domain[EXPAND_MAX_AXES]; /* mapped domain that the loop bound honours; NULL: the extent */
+    ir_value *count; /* elements of the vector axis inside this guarded step; NULL: all of them */
+    int32_t body;    /* number of the body being expanded: pulled cells are remembered within it */
+} expand_place;
+
+typedef struct expand_state {
+    ir_module *module;
+    ir_builder builder;
+    base_diagnostics *diagnostics;
+    ir_value **value; /* by mapped value number: the thread value */
+    ir_value **array; /* by mapped value number: the private array of a kept tile */
+    int32_t *pulled;  /* by mapped value number: the body in which value[] was pulled from array[] */
+    bool *varies;     /* by mapped value number: a scalar that differs between the programs of a team */
+    int32_t value_count;
+    int32_t next_body;
+    ir_op *first_op; /* private arrays are declared before it; NULL while the body is empty */
+    /* The vector axis: the module axis with lane or slot digits; -1 when there is none. */
+    int vector_axis;
+    int slots;
+    int64_t chunk, lane_weight, slot_weight;
+    bool programs_on_lanes;
+    ir_value *active; /* bool(1): lanes with a program of their own; NULL: all */
+    ir_value *program[IR_MAX_PROGRAMS];
+    bool failed;
+} expand_state;
+
+/* expand.c */
+void expand_region(expand_state *state, ir_region *from);
+void expand_fail(expand_state *state, const ir_op *op, const char *slug, const char *message);
+/* The private array for a kept tile value, declared at the head of the body. */
+ir_value *expand_declare_array(expand_state *state, const ir_value *mapped);
+/* Steps of a module axis as a formula: ceil(extent / elements of a step). */
+const layout_extent *expand_axis_steps(expand_state *state, int axis);
+/* A uniform value as T(k); others unchanged. */
+ir_value *expand_splat(expand_state *state, ir_value *value, int slots);
+/* Slots of the thread value of a mapped value: 0 = uniform. */
+int expand_slots_of(const expand_state *state, const ir_value *mapped);
+
+/* expand_op.c: one op that is no region, at a place (NULL: outside sweeps). */
+void expand_op(expand_state *state, expand_place *place, ir_op *op);
+/* The thread value of a mapped value, pulled from its array where it is kept in one. */
+ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped);
+/* Logical index of an axis at the place: uniform or i64(k). */
+ir_value *expand_axis_index(expand_state *state, const expand_place *place, int axis);
+/* bool that is true where every axis of the value is inside its domain; NULL when that is everywhere.
+ * `only_axis` < 0: all axes. */
+ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value *mapped,
+                        int only_axis);
+/* bool(k): which elements of a guarded step are among its first `count`. */
+ir_value *expand_count_bits(expand_state *state, ir_value *count);
+/* The cell of a kept value at the place. */
+ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_value *mapped);
+
+/* expand_access.c */
+void expand_load(expand_state *state, expand_place *place, ir_op *op);
+void expand_store(expand_state *state, expand_place *place, ir_op *op);
+
+/* expand_sweep.c */
+void expand_sweep(expand_state *state, ir_op *sweep);
+
+#endif

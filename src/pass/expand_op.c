@@ -1,0 +1,206 @@
+/* Expansion of single ops: level mapped to level thread, element by element.
+ *
+ *     %d = sub %t, %m : f32<N>     at a step of a sweep over N (lane 8 | slot 4 | step *)
+ *     %d = sub %t, %m : f32(4)     where %t is f32(4) and %m uniform
+ *
+ * Storage types compute in f32 (f16, bf16) and i32 (i8, u8) and convert back, which is exact for every op that
+ * keeps its type. Functions take their portable form.
+ */
+#include "pass/expand_internal.h"
+#include "pass/portable_math.h"
+
+ir_value *expand_splat(expand_state *state, ir_value *value, int slots) {
+    if (value->type.form != IR_FORM_UNIFORM || slots == 0)
+        return value;
+    ir_type type = ir_type_slots(value->type.dtype, slots);
+    return ir_build_op(&state->builder, IR_BROADCAST, 1, &value, 1, &type, 0)->results[0];
+}
+
+ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_value *mapped) {
+    ir_builder *b = &state->builder;
+    ir_value *cell = NULL;
+    for (int i = 0; i < mapped->type.rank; i++) {
+        int axis = mapped->layout.axis[i];
+        if (axis < 0)
+            continue;
+        if (cell == NULL) {
+            cell = place->step[axis];
+        } else {
+            ir_value *steps = ir_build_size(b, expand_axis_steps(state, axis));
+            cell = ir_build_binary(b, IR_ADD, ir_build_binary(b, IR_MUL, cell, steps),
+                                   place->step[axis]);
+        }
+    }
+    return cell != NULL ? cell : ir_build_integer(b, BASE_I64, 0);
+}
+
+ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped) {
+    ir_value *array = state->array[mapped->number];
+    if (array == NULL)
+        return state->value[mapped->number];
+    if (state->pulled[mapped->number] != place->body) {
+        ir_type type = array->type.slots > 0
+                           ? ir_type_slots(array->type.dtype, array->type.slots)
+                           : ir_type_uniform(array->type.dtype);
+        ir_value *cell = expand_cell(state, place, mapped);
+        state->value[mapped->number] =
+            ir_build_op(&state->builder, IR_PULL, 2, (ir_value *[]){array, cell}, 1, &type, 0)
+                ->results[0];
+        state->pulled[mapped->number] = place->body;
+    }
+    return state->value[mapped->number];
+}
+
+static ir_value *build_iota(expand_state *state) {
+    ir_type type = ir_type_slots(BASE_I64, state->slots);
+    ir_op *op = ir_build_op(&state->builder, IR_IOTA, 0, NULL, 1, &type, 0);
+    op->attributes.lane_stride = state->lane_weight;
+    op->attributes.slot_stride = state->slot_weight;
+    return op->results[0];
+}
+
+ir_value *expand_axis_index(expand_state *state, const expand_place *place, int axis) {
+    ir_builder *b = &state->builder;
+    if (axis < 0)
+        return ir_build_integer(b, BASE_I64, 0);
+    ir_value *step = place->step[axis];
+    if (axis != state->vector_axis)
+        return step;
+    ir_value *base =
+        ir_build_binary(b, IR_MUL, step, ir_build_integer(b, BASE_I64, state->chunk));
+    return ir_build_binary(b, IR_ADD, base, build_iota(state));
+}
+
+/* In i32: a chunk is small. */
+ir_value *expand_count_bits(expand_state *state, ir_value *count) {
+    ir_builder *b = &state->builder;
+    ir_value *element = ir_build_cast(b, build_iota(state), BASE_I32, IR_ROUND_ZERO);
+    return ir_build_binary(b, IR_LT, element, ir_build_cast(b, count, BASE_I32, IR_ROUND_ZERO));
+}
+
+static ir_value *both(expand_state *state, ir_value *a, ir_value *b) {
+    return a == NULL ? b : b == NULL ? a : ir_build_binary(&state->builder, IR_AND, a, b);
+}
+
+ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value *mapped,
+                        int only_axis) {
+    ir_value *bits = NULL;
+    for (int i = 0; i < mapped->type.rank; i++) {
+        int axis = mapped->layout.axis[i];
+        ir_value *domain = mapped->type.domain[i];
+        if (only_axis >= 0 && axis != only_axis)
+            continue;
+        if (axis >= 0 && axis == state->vector_axis && place->count != NULL)
+            bits = both(state, bits, expand_count_bits(state, place->count));
+        if (domain != NULL && (axis < 0 || domain != place->domain[axis]))
+            bits = both(state, bits,
+                        ir_build_binary(&state->builder, IR_LT,
+                                        expand_axis_index(state, place, axis),
+                                        state->value[domain->number]));
+    }
+    return bits;
+}
+
+/* ---- table ops ---- */
+
+static base_dtype compute_dtype(base_dtype dtype) {
+    if (dtype == BASE_F16 || dtype == BASE_BF16)
+        return BASE_F32;
+    return dtype == BASE_I8 || dtype == BASE_U8 ? BASE_I32 : dtype;
+}
+
+static void expand_table_op(expand_state *state, expand_place *place, ir_op *op) {
+    ir_builder *b = &state->builder;
+    ir_value *operands[3];
+    bool select = op->opcode == IR_SELECT;
+    base_dtype own = BASE_BOOL, computed = BASE_BOOL;
+    for (int i = 0; i < op->operand_count; i++) {
+        operands[i] = expand_use(state, place, op->operands[i]);
+        own = operands[i]->type.dtype;
+        computed = select ? own : compute_dtype(own);
+        if (computed != own)
+            operands[i] = ir_build_cast(b, operands[i], computed, IR_ROUND_ZERO);
+    }
+    ir_value *result = NULL;
+    if (op->operand_count == 1)
+        result = pass_portable_math(b, op->opcode, operands[0]);
+    if (result == NULL && op->operand_count == 1)
+        result = ir_build_unary(b, op->opcode, operands[0]);
+    else if (op->operand_count == 2)
+        result = ir_build_binary(b, op->opcode, operands[0], operands[1]);
+    else if (select)
+        result = ir_build_select(b, operands[0], operands[1], operands[2]);
+    else if (op->operand_count == 3)
+        result = ir_build_fma(b, operands[0], operands[1], operands[2]);
+    if (computed != own && ir_op_describe(op->opcode)->shape != IR_SHAPE_COMPARE)
+        result = ir_build_cast(b, result, own, IR_ROUND_ZERO);
+    state->value[op->results[0]->number] = result;
+}
+
+static ir_value *expand_parameter(expand_state *state, const ir_op *op) {
+    ir_type type = ir_type_uniform(state->module->parameters[op->attributes.parameter].dtype);
+    if (type.dtype == BASE_INDEX)
+        type.dtype = BASE_I64;
+    ir_op *made = ir_build_op(&state->builder, IR_PARAMETER, 0, NULL, 1, &type, 0);
+    made->attributes.parameter = op->attributes.parameter;
+    return made->results[0];
+}
+
+static ir_value *expand_pad(expand_state *state, expand_place *place, ir_op *op) {
+    ir_value *value = expand_use(state, place, op->operands[0]);
+    ir_value *outside = expand_use(state, place, op->operands[1]);
+    ir_value *count = place->count; /* elements past the extent are nobody's: no need to pad them */
+    place->count = NULL;
+    ir_value *bits = expand_inside(state, place, op->operands[0], -1);
+    place->count = count;
+    return bits == NULL ? value : ir_build_select(&state->builder, bits, value, outside);
+}
+
+void expand_op(expand_state *state, expand_place *place, ir_op *op) {
+    ir_builder *b = &state->builder;
+    b->location = op->location;
+    ir_value **result = op->result_count > 0 ? &state->value[op->results[0]->number] : NULL;
+    switch (ir_op_describe(op->opcode)->shape) {
+    case IR_SHAPE_UNARY:
+    case IR_SHAPE_BINARY:
+    case IR_SHAPE_COMPARE:
+    case IR_SHAPE_SELECT:
+    case IR_SHAPE_TERNARY:
+        expand_table_op(state, place, op);
+        break;
+    case IR_SHAPE_CONVERT: {
+        base_dtype dtype = op->results[0]->type.dtype;
+        *result = ir_build_cast(b, expand_use(state, place, op->operands[0]),
+                                dtype == BASE_INDEX ? BASE_I64 : dtype, op->attributes.rounding);
+        break;
+    }
+    case IR_SHAPE_LEAF:
+        if (op->opcode == IR_CONSTANT)
+            *result = ir_build_constant(b, op->attributes.constant);
+        else if (op->opcode == IR_SIZE)
+            *result = ir_build_size(b, op->attributes.extent);
+        else if (op->opcode == IR_PARAMETER)
+            *result = expand_parameter(state, op);
+        else if (op->opcode == IR_PROGRAM)
+            *result = state->program[op->attributes.axis];
+        else if (op->opcode == IR_ARANGE)
+            *result = expand_axis_index(state, place, op->results[0]->layout.axis[0]);
+        break;
+    case IR_SHAPE_ACCESS:
+        if (op->opcode == IR_LOAD)
+            expand_load(state, place, op);
+        else
+            expand_store(state, place, op);
+        break;
+    case IR_SHAPE_OTHER:
+        if (op->opcode == IR_PAD)
+            *result = expand_pad(state, place, op);
+        else /* expand, drop, broadcast: the same element */
+            *result = expand_use(state, place, op->operands[0]);
+        break;
+    case IR_SHAPE_REGION:
+        break;
+    }
+    if (op->result_count > 0 && *result != NULL && (*result)->name == NULL)
+        (*result)->name = op->results[0]->name;
+}

@@ -1,0 +1,305 @@
+/* Expansion of sweeps: a nest of loops over steps, reductions as carries of the innermost loop.
+ *
+ *     %m = sweep (N) { %t = load ...; %r = reduce max %t; yield %r }
+ *
+ * becomes, with N on lane 8 | slot 4 | step *,
+ *
+ *     %a = for %c = 0 .. N // 32 carry(-inf) { %t = load ... width 8; yield maximum(%c, %t) }
+ *     %b = for %c = N // 32 .. (N + 31) // 32 carry(%a) { ... mask range(N % 32) ... select(inside, %t, -inf) ... }
+ *     %m = combine<max> fold<max> %b
+ *
+ * The second loop is the guarded step: at most one trip; straight-line code when the extent is known, and absent
+ * when it divides. An axis without lanes or slots has no guarded step.
+ */
+#include "pass/expand_internal.h"
+
+#include <string.h>
+
+typedef struct sweep_state {
+    expand_state *state;
+    ir_op *sweep;
+    ir_op *reduces[EXPAND_MAX_REDUCES];
+    ir_value *carry[EXPAND_MAX_REDUCES]; /* the running state of each reduction */
+    int reduce_count;
+} sweep_state;
+
+static void sweep_nest(sweep_state *s, expand_place *place, int depth);
+
+/* ---- reductions ---- */
+
+static ir_value *reduce_identity(sweep_state *s, const ir_op *reduce) {
+    base_dtype state_dtype =
+        ir_monoid_state(reduce->attributes.monoid, reduce->operands[0]->type.dtype);
+    return ir_build_constant(&s->state->builder,
+                             ir_monoid_identity(reduce->attributes.monoid, state_dtype));
+}
+
+static int reduce_axis(const ir_op *reduce) {
+    return reduce->operands[0]->layout.axis[reduce->attributes.axis];
+}
+
+/* One element enters: converted to the state, NaN and what is outside the domain replaced by the identity. */
+static void reduce_accumulate(sweep_state *s, expand_place *place, int which) {
+    expand_state *state = s->state;
+    ir_builder *b = &state->builder;
+    ir_op *op = s->reduces[which];
+    ir_monoid monoid = op->attributes.monoid;
+    ir_value *value = expand_use(state, place, op->operands[0]);
+    base_dtype dtype = ir_monoid_state(monoid, value->type.dtype);
+    if (dtype != value->type.dtype)
+        value = ir_build_cast(b, value, dtype, IR_ROUND_ZERO);
+    ir_value *identity = reduce_identity(s, op);
+    bool ignore = op->attributes.nan == IR_NAN_IGNORE && dtype == BASE_F32;
+    if (ignore && (monoid == IR_MONOID_SUM || monoid == IR_MONOID_PROD))
+        value = ir_build_select(b, ir_build_binary(b, IR_EQ, value, value), value, identity);
+    ir_value *bits = expand_inside(state, place, op->operands[0], -1);
+    if (bits != NULL)
+        value = ir_build_select(b, bits, value, identity);
+    const ir_monoid_info *info = ir_monoid_describe(monoid);
+    ir_opcode combine = ignore ? info->combine_ignoring_nan : info->combine;
+    s->carry[which] = ir_build_binary(b, combine, s->carry[which], value);
+}
+
+static ir_value *build_collective(sweep_state *s, ir_opcode opcode, const ir_op *reduce,
+                                  ir_value *value, ir_type type) {
+    ir_op *op = ir_build_op(&s->state->builder, opcode, 1, &value, 1, &type, 0);
+    op->attributes.monoid = reduce->attributes.monoid;
+    op->attributes.nan = reduce->attributes.nan;
+    return op->results[0];
+}
+
+/* The carry at the end of the reduced axis: slots folded, lanes combined, back to the result's dtype. */
+static ir_value *reduce_finish(sweep_state *s, int which) {
+    expand_state *state = s->state;
+    ir_op *op = s->reduces[which];
+    ir_value *value = s->carry[which];
+    base_dtype dtype = value->type.dtype;
+    if (reduce_axis(op) == state->vector_axis && value->type.form == IR_FORM_SLOTS) {
+        if (value->type.slots > 1)
+            value = build_collective(s, IR_FOLD, op, value, ir_type_slots(dtype, 1));
+        value = build_collective(s, IR_COMBINE, op, value, ir_type_uniform(dtype));
+    }
+    base_dtype result = ir_monoid_result(op->attributes.monoid, op->operands[0]->type.dtype);
+    if (result == BASE_INDEX)
+        result = BASE_I64;
+    return result == dtype ? value
+                           : ir_build_cast(&state->builder, value, result, IR_ROUND_ZERO);
+}
+
+/* ---- what a sweep hands on ---- */
+
+static ir_value *sweep_result_of(const sweep_state *s, const ir_value *inner) {
+    ir_op *yield = ir_region_yield(s->sweep->regions[0]);
+    for (int i = 0; i < yield->operand_count; i++)
+        if (yield->operands[i] == inner)
+            return s->sweep->results[i];
+    return NULL;
+}
+
+/* Keeps the thread value of a yielded tile in its array or registers; a scalar becomes the result itself. */
+static void sweep_keep(sweep_state *s, expand_place *place, ir_value *result, ir_value *value) {
+    expand_state *state = s->state;
+    ir_value *array = state->array[result->number];
+    if (array == NULL) {
+        state->value[result->number] = expand_splat(state, value, expand_slots_of(state, result));
+        return;
+    }
+    ir_value *cell = expand_cell(state, place, result);
+    value = expand_splat(state, value, array->type.slots);
+    ir_build_op(&state->builder, IR_PUSH, 3, (ir_value *[]){array, cell, value}, 0, NULL, 0);
+}
+
+static void sweep_body(sweep_state *s, expand_place *place) {
+    place->body = ++s->state->next_body;
+    int which = 0;
+    for (ir_op *op = s->sweep->regions[0]->first; op != NULL; op = op->next) {
+        s->state->builder.location = op->location;
+        if (op->opcode == IR_REDUCE)
+            reduce_accumulate(s, place, which++);
+        else if (op->opcode != IR_YIELD)
+            expand_op(s->state, place, op);
+    }
+    ir_op *yield = ir_region_yield(s->sweep->regions[0]);
+    for (int i = 0; i < yield->operand_count; i++) {
+        ir_value *inner = yield->operands[i];
+        bool reduced = inner->definer != NULL && inner->definer->opcode == IR_REDUCE &&
+                       inner->definer->parent == s->sweep->regions[0];
+        if (!reduced)
+            sweep_keep(s, place, s->sweep->results[i], expand_use(s->state, place, inner));
+    }
+}
+
+/* ---- loops ---- */
+
+/* for lo .. hi over the steps of an axis, with the reductions as carries when it is the innermost. */
+static void sweep_loop(sweep_state *s, expand_place *place, int depth, ir_value *lo, ir_value *hi) {
+    expand_state *state = s->state;
+    ir_builder *b = &state->builder;
+    int axis = s->sweep->attributes.axes[depth];
+    bool innermost = depth + 1 == s->sweep->attributes.axis_count;
+    int carries = innermost ? s->reduce_count : 0;
+    ir_value *operands[3 + EXPAND_MAX_REDUCES] = {lo, hi, ir_build_integer(b, BASE_I64, 1)};
+    ir_type types[EXPAND_MAX_REDUCES];
+    for (int i = 0; i < carries; i++) {
+        operands[3 + i] = s->carry[i];
+        types[i] = s->carry[i]->type;
+    }
+    ir_op *loop = ir_build_op(b, IR_FOR, 3 + carries, operands, carries, types, 1);
+    ir_region *outer = b->region;
+    b->region = loop->regions[0];
+    place->step[axis] = ir_region_add_argument(state->module, b->region,
+                                               ir_type_uniform(BASE_I64), NULL);
+    for (int i = 0; i < carries; i++)
+        s->carry[i] = ir_region_add_argument(state->module, b->region, types[i], NULL);
+    sweep_nest(s, place, depth + 1);
+    ir_build_yield(b, carries, s->carry);
+    b->region = outer;
+    for (int i = 0; i < carries; i++)
+        s->carry[i] = loop->results[i];
+}
+
+/* All full steps of an axis with a known bound, then the guarded one as straight-line code. */
+static void sweep_axis_known(sweep_state *s, expand_place *place, int depth, int64_t bound,
+                             int64_t chunk) {
+    ir_builder *b = &s->state->builder;
+    int axis = s->sweep->attributes.axes[depth];
+    int64_t full = bound / chunk, rest = bound % chunk;
+    if (full == 1) {
+        place->step[axis] = ir_build_integer(b, BASE_I64, 0);
+        sweep_nest(s, place, depth + 1);
+    } else if (full > 1) {
+        sweep_loop(s, place, depth, ir_build_integer(b, BASE_I64, 0),
+                   ir_build_integer(b, BASE_I64, full));
+    }
+    if (rest == 0)
+        return;
+    place->step[axis] = ir_build_integer(b, BASE_I64, full);
+    place->count = ir_build_integer(b, BASE_I64, rest);
+    sweep_nest(s, place, depth + 1);
+    place->count = NULL;
+}
+
+/* The same with a bound that is known at run time: the guarded step is a loop of at most one trip. */
+static void sweep_axis_runtime(sweep_state *s, expand_place *place, int depth, ir_value *bound,
+                               int64_t chunk) {
+    ir_builder *b = &s->state->builder;
+    ir_value *zero = ir_build_integer(b, BASE_I64, 0);
+    if (chunk == 1) {
+        sweep_loop(s, place, depth, zero, bound);
+        return;
+    }
+    ir_value *elements = ir_build_integer(b, BASE_I64, chunk);
+    ir_value *full = ir_build_binary(b, IR_FLOOR_DIV, bound, elements);
+    ir_value *rest =
+        ir_build_binary(b, IR_SUB, bound, ir_build_binary(b, IR_MUL, full, elements));
+    ir_value *one = ir_build_integer(b, BASE_I64, 1);
+    ir_value *end = ir_build_binary(b, IR_ADD, full, ir_build_binary(b, IR_MINIMUM, rest, one));
+    sweep_loop(s, place, depth, zero, full);
+    place->count = rest;
+    sweep_loop(s, place, depth, full, end);
+    place->count = NULL;
+}
+
+/* The domain that everything observable in the sweep has on the axis, or NULL: the loop may stop there. */
+static ir_value *sweep_common_domain(const sweep_state *s, int axis, bool *found) {
+    ir_value *common = NULL;
+    *found = false;
+    for (ir_op *op = s->sweep->regions[0]->first; op != NULL; op = op->next) {
+        if (op->opcode != IR_STORE && op->opcode != IR_REDUCE && op->opcode != IR_YIELD)
+            continue;
+        for (int k = op->opcode == IR_STORE ? op->operand_count - 1 : 0; k < op->operand_count;
+             k++) {
+            const ir_value *value = op->operands[k];
+            if (value->definer != NULL && value->definer->opcode == IR_REDUCE)
+                continue;
+            for (int i = 0; i < value->type.rank; i++) {
+                if (value->layout.axis[i] != axis)
+                    continue;
+                if (*found && value->type.domain[i] != common)
+                    return NULL;
+                common = value->type.domain[i];
+                *found = true;
+            }
+        }
+    }
+    return common;
+}
+
+static void sweep_axis(sweep_state *s, expand_place *place, int depth) {
+    expand_state *state = s->state;
+    int axis = s->sweep->attributes.axes[depth];
+    int64_t chunk = axis == state->vector_axis ? state->chunk : 1, known = 0;
+    bool found;
+    ir_value *domain = sweep_common_domain(s, axis, &found);
+    const layout_extent *extent = state->module->axes[axis].extent;
+    place->domain[axis] = domain;
+    if (domain != NULL)
+        sweep_axis_runtime(s, place, depth, state->value[domain->number], chunk);
+    else if (layout_extent_known(&state->module->extents, extent, &known))
+        sweep_axis_known(s, place, depth, known, chunk);
+    else
+        sweep_axis_runtime(s, place, depth, ir_build_size(&state->builder, extent), chunk);
+    place->domain[axis] = NULL;
+    place->step[axis] = NULL;
+}
+
+/* One level of the nest; the reductions begin and end around the innermost axis. */
+static void sweep_nest(sweep_state *s, expand_place *place, int depth) {
+    int axes = s->sweep->attributes.axis_count;
+    if (depth == axes && axes > 0) {
+        sweep_body(s, place);
+        return;
+    }
+    bool innermost = depth + 1 >= axes;
+    for (int i = 0; innermost && i < s->reduce_count; i++) {
+        int slots = expand_slots_of(s->state, s->reduces[i]->operands[0]);
+        s->state->builder.location = s->reduces[i]->location;
+        s->carry[i] = expand_splat(s->state, reduce_identity(s, s->reduces[i]), slots);
+    }
+    if (axes == 0)
+        sweep_body(s, place);
+    else
+        sweep_axis(s, place, depth);
+    for (int i = 0; innermost && i < s->reduce_count; i++) {
+        s->state->builder.location = s->reduces[i]->location;
+        ir_value *result = sweep_result_of(s, s->reduces[i]->results[0]);
+        if (result == NULL)
+            continue;
+        ir_value *value = reduce_finish(s, i);
+        if (value->name == NULL)
+            value->name = s->reduces[i]->results[0]->name;
+        sweep_keep(s, place, result, value);
+    }
+}
+
+/* Reductions must run over the innermost axis; the sweep analysis orders axes so. */
+static bool sweep_check(sweep_state *s) {
+    int axes = s->sweep->attributes.axis_count;
+    for (ir_op *op = s->sweep->regions[0]->first; op != NULL; op = op->next) {
+        if (op->opcode != IR_REDUCE)
+            continue;
+        int axis = reduce_axis(op);
+        bool inner = axes == 0 || s->sweep->attributes.axes[axes - 1] == axis;
+        if (!inner || s->reduce_count == EXPAND_MAX_REDUCES) {
+            expand_fail(s->state, op, "sweep-order",
+                        inner ? "more than 64 reductions in one sweep"
+                              : "the reduced axis is not the innermost of its sweep");
+            return false;
+        }
+        s->reduces[s->reduce_count++] = op;
+    }
+    return true;
+}
+
+void expand_sweep(expand_state *state, ir_op *sweep) {
+    sweep_state s = {.state = state, .sweep = sweep};
+    if (!sweep_check(&s))
+        return;
+    for (int i = 0; i < sweep->result_count; i++)
+        if (sweep->results[i]->storage == IR_STORAGE_PRIVATE)
+            state->array[sweep->results[i]->number] =
+                expand_declare_array(state, sweep->results[i]);
+    expand_place place;
+    memset(&place, 0, sizeof place);
+    sweep_nest(&s, &place, 0);
+}
