@@ -1,0 +1,290 @@
+/* map: level tile to level mapped, by a plan.
+ *
+ * Ops that work element by element move into sweeps (analysis/sweeps.h says which), every tile value gets the
+ * module axes of its dimensions, and what crosses from one sweep to a later one is yielded and kept, loaded
+ * again or computed again, as the plan says:
+ *
+ *     %t = load %x[%row, :]                %m = sweep (N) { %t = load ..; %r = reduce max %t; yield %r }
+ *     %m = reduce max %t             ->    %e, %s = sweep (N) { %t' = load ..; %d = sub %t', %m;
+ *     %e = exp (sub %t, %m)                                     %e' = exp %d; %r = reduce sum %e'; yield %e', %r }
+ *     %s = reduce sum %e                   sweep (N) { %q = div %e, %s; store %y[%row, :], %q; yield }
+ *     store %y[%row, :], div %e, %s
+ *
+ * It makes no choice. map_plan.c reads the plan.
+ */
+#include "pass/map_internal.h"
+
+#include <string.h>
+
+static void map_region(map_state *state, ir_region *from, ir_region *to);
+static ir_value *map_use(map_state *state, ir_value *old_value);
+
+static bool is_kept(ir_storage storage) {
+    return storage == IR_STORAGE_REGISTERS || storage == IR_STORAGE_PRIVATE;
+}
+
+static bool is_tile(const ir_value *value) {
+    return value->type.form == IR_FORM_TILE && value->type.rank > 0;
+}
+
+static void map_layout(map_state *state, const ir_value *old_value, ir_value *value) {
+    for (int i = 0; i < IR_MAX_RANK; i++)
+        value->layout.axis[i] = state->axes.of_value[old_value->number][i];
+}
+
+/* The type of a mapped copy: domains are mapped scalars. */
+static ir_type map_type(map_state *state, const ir_value *old_value) {
+    ir_type type = old_value->type;
+    for (int i = 0; i < type.rank; i++)
+        if (type.domain[i] != NULL)
+            type.domain[i] = map_use(state, type.domain[i]);
+    return type;
+}
+
+static void map_bind(map_state *state, ir_value *old_value, ir_value *value) {
+    value->name = value->name == NULL ? old_value->name : value->name;
+    map_layout(state, old_value, value);
+    if (state->sweep >= 0) {
+        state->local[old_value->number] = value;
+        state->local_sweep[old_value->number] = state->sweep;
+    } else {
+        state->global[old_value->number] = value;
+    }
+}
+
+/* ---- ops ---- */
+
+/* A reduction over an axis of extent 1: the element itself, or the identity where the domain is empty. */
+static void map_single_reduce(map_state *state, ir_op *op) {
+    ir_builder *b = &state->builder;
+    ir_monoid monoid = op->attributes.monoid;
+    ir_value *old_operand = op->operands[0];
+    ir_value *value = map_use(state, old_operand);
+    base_dtype own = value->type.dtype, dtype = ir_monoid_state(monoid, own);
+    ir_value *made[5] = {0};
+    int count = 0;
+    if (dtype != own)
+        made[count++] = value = ir_build_cast(b, value, dtype, IR_ROUND_ZERO);
+    ir_value *identity = ir_build_constant(b, ir_monoid_identity(monoid, dtype));
+    if (value->type.domain[op->attributes.axis] != NULL) {
+        ir_type full = value->type;
+        full.domain[op->attributes.axis] = NULL;
+        ir_op *pad = ir_build_op(b, IR_PAD, 2, (ir_value *[]){value, identity}, 1, &full, 0);
+        made[count++] = value = pad->results[0];
+    }
+    if (op->attributes.nan == IR_NAN_IGNORE && dtype == BASE_F32) {
+        ir_value *number = ir_build_binary(b, IR_EQ, value, value);
+        map_layout(state, old_operand, number);
+        made[count++] = value = ir_build_select(b, number, value, identity);
+    }
+    base_dtype result = ir_monoid_result(monoid, own);
+    if (result != dtype)
+        made[count++] = value = ir_build_cast(b, value, result, IR_ROUND_ZERO);
+    for (int i = 0; i < count; i++)
+        map_layout(state, old_operand, made[i]);
+    ir_type type = map_type(state, op->results[0]);
+    ir_op *last = ir_build_op(b, op->results[0]->type.rank == 0 ? IR_DROP : IR_BROADCAST, 1, &value,
+                              1, &type, 0);
+    last->anchor = op->anchor;
+    map_bind(state, op->results[0], last->results[0]);
+}
+
+static ir_op *map_copy_op(map_state *state, ir_op *op) {
+    ir_value **operands = BASE_NEW_ARRAY(state->module->arena, ir_value *, op->operand_count);
+    ir_type *types = BASE_NEW_ARRAY(state->module->arena, ir_type, op->result_count);
+    for (int i = 0; i < op->operand_count; i++)
+        operands[i] = map_use(state, op->operands[i]);
+    for (int i = 0; i < op->result_count; i++)
+        types[i] = map_type(state, op->results[i]);
+    state->builder.location = op->location;
+    if (op->opcode == IR_REDUCE &&
+        state->axes.of_value[op->operands[0]->number][op->attributes.axis] < 0) {
+        map_single_reduce(state, op);
+        return NULL;
+    }
+    ir_op *copy = ir_build_op(&state->builder, op->opcode, op->operand_count, operands,
+                              op->result_count, types, op->region_count);
+    copy->attributes = op->attributes;
+    copy->anchor = op->anchor;
+    if (op->attributes.access != NULL) {
+        copy->attributes.access = BASE_NEW(state->module->arena, ir_access);
+        *copy->attributes.access = *op->attributes.access;
+        copy->attributes.access->width = map_plan_width(state, op);
+    }
+    for (int i = 0; i < op->result_count; i++)
+        map_bind(state, op->results[i], copy->results[i]);
+    return copy;
+}
+
+/* The mapped value that stands for a tile-level value where the builder is now. */
+static ir_value *map_use(map_state *state, ir_value *old_value) {
+    int32_t n = old_value->number;
+    if (old_value->type.form == IR_FORM_TENSOR)
+        return old_value;
+    if (state->sweep >= 0 && state->local_sweep[n] == state->sweep)
+        return state->local[n];
+    if (state->global[n] != NULL)
+        return state->global[n];
+    ir_storage storage = state->storage[n];
+    if (state->sweep >= 0 && old_value->definer != NULL &&
+        (storage == IR_STORAGE_RELOAD || storage == IR_STORAGE_RECOMPUTE)) {
+        map_copy_op(state, old_value->definer);
+        return state->local[n];
+    }
+    if (!state->failed)
+        map_fail(state,
+                 old_value->definer != NULL ? old_value->definer->location
+                                            : (base_location){.source = state->module->source},
+                 "plan-storage", analysis_value_anchor(state->module->arena, old_value),
+                 "registers or private", "a value that a loop, branch or later sweep needs is not kept");
+    return old_value;
+}
+
+/* ---- sweeps ---- */
+
+typedef struct yield_list {
+    ir_value **inner; /* in the sweep */
+    ir_value **old;   /* at level tile */
+    int64_t count, inner_capacity, old_capacity;
+} yield_list;
+
+static void yield_add(map_state *state, yield_list *list, ir_value *old_value) {
+    int64_t count = list->count;
+    BASE_PUSH(state->module->arena, list->old, count, list->old_capacity, old_value);
+    count = list->count;
+    BASE_PUSH(state->module->arena, list->inner, count, list->inner_capacity,
+              state->local[old_value->number]);
+    list->count = count;
+}
+
+/* What leaves a sweep: scalars, and tiles that the plan keeps. */
+static bool leaves_sweep(const map_state *state, const ir_value *old_value) {
+    return !is_tile(old_value) || is_kept(state->storage[old_value->number]);
+}
+
+static void map_sweep(map_state *state, int index) {
+    const analysis_sweep *sweep = &state->sweeps.sweeps[index];
+    ir_builder *b = &state->builder;
+    b->location = sweep->ops[0]->location;
+    ir_op *op = ir_build_op(b, IR_SWEEP, 0, NULL, 0, NULL, 1);
+    op->attributes.axis_count = sweep->axis_count;
+    for (int i = 0; i < sweep->axis_count; i++)
+        op->attributes.axes[i] = sweep->axes[i];
+    ir_region *outer = b->region;
+    b->region = op->regions[0];
+    state->sweep = index;
+    yield_list yields = {0};
+    for (int64_t i = 0; i < sweep->op_count; i++) {
+        ir_op *old_op = sweep->ops[i];
+        map_copy_op(state, old_op);
+        for (int k = 0; k < old_op->result_count; k++)
+            if (leaves_sweep(state, old_op->results[k]))
+                yield_add(state, &yields, old_op->results[k]);
+    }
+    ir_build_yield(b, (int)yields.count, yields.inner);
+    b->region = outer;
+    state->sweep = -1;
+    op->result_count = (int)yields.count;
+    op->results = BASE_NEW_ARRAY(state->module->arena, ir_value *, yields.count);
+    for (int64_t i = 0; i < yields.count; i++) {
+        ir_value *old_value = yields.old[i];
+        op->results[i] =
+            ir_value_create(state->module, map_type(state, old_value), old_value->name);
+        op->results[i]->definer = op;
+        op->results[i]->storage =
+            is_tile(old_value) ? state->storage[old_value->number] : IR_STORAGE_NONE;
+        map_bind(state, old_value, op->results[i]);
+    }
+}
+
+/* ---- regions ---- */
+
+static void map_control(map_state *state, ir_op *op) {
+    ir_op *copy = map_copy_op(state, op);
+    for (int i = 0; i < op->result_count; i++)
+        copy->results[i]->storage = state->storage[op->results[i]->number];
+    ir_region *outer = state->builder.region;
+    for (int k = 0; k < op->region_count; k++) {
+        for (int i = 0; i < op->regions[k]->argument_count; i++) {
+            ir_value *old_value = op->regions[k]->arguments[i];
+            ir_value *value =
+                ir_region_add_argument(state->module, copy->regions[k],
+                                       map_type(state, old_value), old_value->name);
+            value->storage = state->storage[old_value->number];
+            map_bind(state, old_value, value);
+        }
+        map_region(state, op->regions[k], copy->regions[k]);
+    }
+    state->builder.region = outer;
+}
+
+static void map_region(map_state *state, ir_region *from, ir_region *to) {
+    const analysis_schedule *schedule = analysis_sweeps_schedule(&state->sweeps, from);
+    state->builder.region = to;
+    for (int64_t i = 0; schedule != NULL && i < schedule->count && !state->failed; i++) {
+        const analysis_item *item = &schedule->items[i];
+        if (item->op == NULL)
+            map_sweep(state, item->sweep);
+        else if (item->op->region_count > 0)
+            map_control(state, item->op);
+        else
+            map_copy_op(state, item->op);
+    }
+}
+
+/* Storage of everything that crosses; carries and merged values live alike in all their places. */
+static void map_storages(map_state *state) {
+    for (int64_t i = 0; i < state->sweeps.crossing_count; i++) {
+        ir_value *value = state->sweeps.crossings[i];
+        state->storage[value->number] = map_plan_storage(state, value);
+    }
+}
+
+static ir_storage map_default_storage(const map_state *state, const ir_value *value) {
+    for (int i = 0; i < value->type.rank; i++) {
+        int axis = state->axes.of_value[value->number][i];
+        if (axis >= 0 && layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP))
+            return IR_STORAGE_PRIVATE;
+    }
+    return IR_STORAGE_REGISTERS;
+}
+
+/* A tile carry has one storage: init, argument, yield and result; one that nobody reads has the least. */
+static bool map_carry_storage(void *pointer, ir_op *op) {
+    map_state *state = pointer;
+    if (op->opcode != IR_FOR && op->opcode != IR_IF)
+        return true;
+    for (int i = 0; i < op->result_count; i++) {
+        if (!is_tile(op->results[i]))
+            continue;
+        ir_storage storage = map_default_storage(state, op->results[i]);
+        state->storage[op->results[i]->number] = storage;
+        if (op->opcode == IR_FOR)
+            state->storage[op->regions[0]->arguments[1 + i]->number] = storage;
+    }
+    return true;
+}
+
+pass_result pass_map(ir_module *module, pass_context *context) {
+    map_state state = {.module = module, .context = context, .sweep = -1};
+    int32_t count = module->next_value;
+    state.axes = analysis_axes_find(module->arena, module);
+    state.sweeps = analysis_sweeps_find(module->arena, module, &state.axes);
+    state.storage = BASE_NEW_ARRAY(module->arena, ir_storage, count);
+    state.global = BASE_NEW_ARRAY(module->arena, ir_value *, count);
+    state.local = BASE_NEW_ARRAY(module->arena, ir_value *, count);
+    state.local_sweep = BASE_NEW_ARRAY(module->arena, int, count);
+    for (int32_t i = 0; i < count; i++)
+        state.local_sweep[i] = -1;
+    map_plan_apply(&state);
+    if (state.failed)
+        return PASS_FAILED;
+    map_storages(&state);
+    ir_region_walk(&module->body, map_carry_storage, &state);
+    ir_region tile = module->body;
+    memset(&module->body, 0, sizeof module->body);
+    module->level = IR_MAPPED;
+    state.builder = (ir_builder){.module = module};
+    map_region(&state, &tile, &module->body);
+    return state.failed ? PASS_FAILED : PASS_CHANGED;
+}

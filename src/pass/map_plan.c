@@ -1,0 +1,207 @@
+/* Applying a plan's lines to a canonical tile module: axes, storage, widths; nothing is guessed. A missing, unknown or repeated
+ * anchor is an error that names it. */
+#include "pass/map_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void map_fail(map_state *state, base_location location, const char *slug, const char *found,
+              const char *expected, const char *message) {
+    state->failed = true;
+    base_diagnostic *d =
+        base_diagnostics_add(state->context->diagnostics, slug, location, "%s", message);
+    base_arena *arena = state->context->diagnostics->arena;
+    d->found = found == NULL ? NULL : base_arena_copy(arena, found, strlen(found));
+    d->expected = expected == NULL ? NULL : base_arena_copy(arena, expected, strlen(expected));
+}
+
+static base_location nowhere(const map_state *state) {
+    return (base_location){.source = state->module->source};
+}
+
+/* ---- axes ---- */
+
+static const ir_plan_axis *plan_axis(map_state *state, const char *anchor) {
+    const ir_plan *plan = state->context->plan;
+    for (int i = 0; i < plan->axis_count; i++)
+        if (strcmp(plan->axes[i].anchor, anchor) == 0)
+            return &plan->axes[i];
+    map_fail(state, nowhere(state), "plan-missing-anchor", NULL, anchor,
+             "the plan has no line for an axis");
+    return NULL;
+}
+
+/* NULL, or why expand cannot apply these digits to the axis. */
+static const char *axis_refusal(map_state *state, const ir_axis *axis) {
+    const layout_axis *digits = &axis->digits;
+    const char *reason = layout_axis_check(digits);
+    if (reason != NULL)
+        return reason;
+    if (axis->is_program) {
+        if (!layout_axis_has(digits, LAYOUT_GROUP) || layout_axis_has(digits, LAYOUT_STEP) ||
+            layout_axis_has(digits, LAYOUT_SLOT))
+            return "a program axis lies on lanes and group";
+        return layout_axis_radix(digits, LAYOUT_GROUP) != 0 ? "the group digit of a program axis is `*`" : NULL;
+    }
+    if (layout_axis_has(digits, LAYOUT_GROUP))
+        return "an element axis lies on lanes, slots and steps";
+    int64_t slots = layout_axis_radix(digits, LAYOUT_SLOT);
+    if (slots > 64 || (slots & (slots - 1)) != 0)
+        return "slots are a power of two up to 64";
+    int64_t extent, chunk = layout_axis_chunk(digits);
+    bool known = layout_extent_known(&state->module->extents, axis->extent, &extent);
+    int64_t steps = layout_axis_has(digits, LAYOUT_STEP) ? layout_axis_radix(digits, LAYOUT_STEP) : 1;
+    if (!known)
+        return steps != 0 ? "a runtime extent needs the step digit `*`" : NULL;
+    if (steps == 0)
+        return "a known extent needs the number of its steps";
+    return steps != (extent + chunk - 1) / chunk && extent > 0
+               ? "the digits do not cover the extent exactly once"
+               : NULL;
+}
+
+static void apply_axes(map_state *state) {
+    ir_module *module = state->module;
+    module->axis_count = state->axes.count;
+    module->axes = BASE_NEW_ARRAY(module->arena, ir_axis, state->axes.count);
+    module->lanes = 1;
+    int vector_axes = 0;
+    for (int i = 0; i < state->axes.count; i++) {
+        const analysis_axis *from = &state->axes.axes[i];
+        ir_axis *axis = &module->axes[i];
+        *axis = (ir_axis){.anchor = from->anchor,
+                          .extent = from->extent,
+                          .is_program = from->is_program,
+                          .program = from->program};
+        const ir_plan_axis *line = plan_axis(state, from->anchor);
+        if (line == NULL)
+            continue;
+        axis->digits = line->digits;
+        const char *reason = axis_refusal(state, axis);
+        if (reason != NULL)
+            map_fail(state, nowhere(state), "plan-axis", from->anchor, reason,
+                     "the plan gives an axis digits that do not fit");
+        int64_t lanes = layout_axis_radix(&axis->digits, LAYOUT_LANE);
+        vector_axes += lanes > 1 || layout_axis_radix(&axis->digits, LAYOUT_SLOT) > 1;
+        module->lanes = lanes > 1 && lanes <= 64 ? (int)lanes : module->lanes;
+        if (lanes > 64 || (lanes & (lanes - 1)) != 0)
+            map_fail(state, nowhere(state), "plan-axis", from->anchor,
+                     "lanes are a power of two up to 64", "the plan gives an axis digits that do not fit");
+    }
+    if (vector_axes > 1)
+        map_fail(state, nowhere(state), "plan-axis", NULL, "one axis with lane or slot digits",
+                 "the plan gives several axes lanes or slots");
+}
+
+/* ---- lines by anchor ---- */
+
+typedef enum line_kind { LINE_REDUCE, LINE_ACCESS, LINE_MATH } line_kind;
+
+static int line_count(const ir_plan *plan, line_kind kind) {
+    return kind == LINE_REDUCE ? plan->reduce_count
+           : kind == LINE_ACCESS ? plan->access_count
+                                 : plan->math_count;
+}
+
+static const char *line_anchor(const ir_plan *plan, line_kind kind, int i) {
+    return kind == LINE_REDUCE ? plan->reduces[i].anchor
+           : kind == LINE_ACCESS ? plan->accesses[i].anchor
+                                 : plan->maths[i].anchor;
+}
+
+static int line_find(const ir_plan *plan, line_kind kind, const char *anchor) {
+    for (int i = 0; anchor != NULL && i < line_count(plan, kind); i++)
+        if (strcmp(line_anchor(plan, kind, i), anchor) == 0)
+            return i;
+    return -1;
+}
+
+static bool op_is(const ir_op *op, line_kind kind) {
+    switch (kind) {
+    case LINE_REDUCE:
+        return op->opcode == IR_REDUCE;
+    case LINE_ACCESS:
+        return op->opcode == IR_LOAD || op->opcode == IR_STORE;
+    case LINE_MATH:
+        break;
+    }
+    static const ir_opcode functions[] = {IR_EXP,   IR_EXP2, IR_LOG,     IR_LOG2,
+                                          IR_RSQRT, IR_TANH, IR_SIGMOID, IR_ERF};
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        if (op->opcode == functions[i])
+            return true;
+    return false;
+}
+
+typedef struct line_check {
+    map_state *state;
+    line_kind kind;
+    int ops; /* ops of this kind that have a line */
+} line_check;
+
+static bool check_op(void *pointer, ir_op *op) {
+    line_check *check = pointer;
+    if (!op_is(op, check->kind))
+        return true;
+    if (line_find(check->state->context->plan, check->kind, op->anchor) < 0)
+        map_fail(check->state, op->location, "plan-missing-anchor", NULL, op->anchor,
+                 "the plan has no line for an op");
+    else
+        check->ops++;
+    return true;
+}
+
+static void check_lines(map_state *state) {
+    static const char *const words[] = {"reduce", "access", "math"};
+    const ir_plan *plan = state->context->plan;
+    for (int kind = LINE_REDUCE; kind <= LINE_MATH; kind++) {
+        line_check check = {.state = state, .kind = (line_kind)kind};
+        ir_region_walk(&state->module->body, check_op, &check);
+        if (line_count(plan, (line_kind)kind) > check.ops)
+            map_fail(state, nowhere(state), "plan-unknown-anchor", words[kind], NULL,
+                     "the plan has a line for something that the kernel has not, or twice");
+    }
+    if (plan->axis_count > state->axes.count)
+        map_fail(state, nowhere(state), "plan-unknown-anchor", "axis", NULL,
+                 "the plan has a line for something that the kernel has not, or twice");
+}
+
+ir_storage map_plan_storage(map_state *state, const ir_value *value) {
+    const ir_plan *plan = state->context->plan;
+    const char *anchor = analysis_value_anchor(state->module->arena, value);
+    for (int i = 0; anchor != NULL && i < plan->keep_count; i++)
+        if (strcmp(plan->keeps[i].anchor, anchor) == 0)
+            return plan->keeps[i].storage;
+    base_location at = value->definer != NULL ? value->definer->location : nowhere(state);
+    map_fail(state, at, "plan-missing-anchor", NULL, anchor,
+             "the plan has no `keep` line for a value that a later sweep needs");
+    return IR_STORAGE_NONE;
+}
+
+int map_plan_width(map_state *state, const ir_op *op) {
+    int line = line_find(state->context->plan, LINE_ACCESS, op->anchor);
+    return line >= 0 ? state->context->plan->accesses[line].width : 1;
+}
+
+void map_plan_apply(map_state *state) {
+    ir_module *module = state->module;
+    const ir_plan *plan = state->context->plan;
+    module->machine = plan->machine;
+    module->plan_hash = ir_plan_hash(plan);
+    if (strcmp(plan->kernel, module->name) != 0)
+        map_fail(state, nowhere(state), "plan-kernel", plan->kernel, module->name,
+                 "the plan is for another kernel");
+    if (plan->canonical_hash != pass_canonical_hash(module)) {
+        char found[32], expected[32];
+        snprintf(found, sizeof found, "%016llx", (unsigned long long)plan->canonical_hash);
+        snprintf(expected, sizeof expected, "%016llx",
+                 (unsigned long long)pass_canonical_hash(module));
+        map_fail(state, nowhere(state), "plan-canon", found, expected,
+                 "the plan was made for another text, or other sizes, of the kernel");
+    }
+    apply_axes(state);
+    check_lines(state);
+    if (plan->keep_count > state->sweeps.crossing_count)
+        map_fail(state, nowhere(state), "plan-unknown-anchor", "keep", NULL,
+                 "the plan has a line for something that the kernel has not, or twice");
+}
