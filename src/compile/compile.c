@@ -1,0 +1,153 @@
+/* compile: text to artifact on one screen.
+ *
+ *     parse -> bind -> lower -> canonicalise -> plan -> map -> expand -> clean -> emit
+ *
+ * with the verifier at every border between levels. Memory comes from one arena; where it runs out, everything unwinds
+ * to here.
+ */
+#include "compile/compile.h"
+
+#include "pass/pass.h"
+#include "target/target.h"
+#include "text/plan_parse.h"
+#include "verify/verify.h"
+
+#include <string.h>
+
+/* What the verifier finds in our own output is our bug: it is reported as such, never shown as the user's. */
+static bool verify_border(compile_result *result, const ir_module *module) {
+    int before = result->diagnostics.count;
+    if (verify_module(module, NULL, &result->diagnostics))
+        return true;
+    for (int i = before; i < result->diagnostics.count; i++)
+        result->diagnostics.items[i].hint = base_diagnostics_text(
+            &result->diagnostics, "CROFT_BUG: level %s is not legal; please report the kernel",
+            ir_level_name(module->level));
+    return false;
+}
+
+static bool run_pass(compile_result *result, pass_result (*pass)(ir_module *, pass_context *),
+                     ir_module *module) {
+    pass_context context = {.plan = result->plan, .diagnostics = &result->diagnostics};
+    return pass(module, &context) != PASS_FAILED;
+}
+
+/* Level tile, canonical. Lowering is repeated for the module that is mapped: passes change modules in place and the
+ * reference needs the tile level. */
+static ir_module *compile_tile(compile_result *result) {
+    ir_module *module = text_kernel_lower(&result->arena, result->kernel, &result->bindings,
+                                          &result->diagnostics);
+    if (module == NULL || result->diagnostics.count > 0)
+        return NULL;
+    if (!verify_border(result, module) || !run_pass(result, pass_canonicalise, module) ||
+        !verify_border(result, module))
+        return NULL;
+    return module;
+}
+
+static bool compile_plan(const compile_request *request, compile_result *result) {
+    if (request->plan != NULL)
+        result->plan = text_plan_parse(&result->arena, request->plan, &result->diagnostics);
+    else
+        result->plan = planner_plan(&result->arena, result->tile, request->machine, request->family,
+                                    &result->diagnostics);
+    if (result->plan == NULL)
+        return false;
+    if (strcmp(result->plan->machine, request->machine->name) != 0) {
+        base_diagnostic *d =
+            base_diagnostics_add(&result->diagnostics, "plan-machine",
+                                 (base_location){.source = request->plan},
+                                 "the plan was made for another machine");
+        d->found = result->plan->machine;
+        d->expected = request->machine->name;
+        return false;
+    }
+    return true;
+}
+
+static bool compile_thread(compile_result *result, compile_stage stage) {
+    result->module = compile_tile(result);
+    if (result->module == NULL || !run_pass(result, pass_map, result->module) ||
+        !verify_border(result, result->module))
+        return false;
+    if (stage == COMPILE_TO_MAPPED)
+        return true;
+    return run_pass(result, pass_expand, result->module) && verify_border(result, result->module) &&
+           run_pass(result, pass_clean, result->module) && verify_border(result, result->module);
+}
+
+typedef struct support_state {
+    const target *target;
+    compile_result *result;
+    const machine *machine;
+} support_state;
+
+static bool check_support(void *pointer, ir_op *op) {
+    support_state *state = pointer;
+    const char *reason = state->target->supports(state->result->module, op, state->machine);
+    if (reason != NULL)
+        base_diagnostics_add(&state->result->diagnostics, "not-supported", op->location,
+                             "target %s cannot run this on %s: %s", state->target->name,
+                             state->machine->name, reason);
+    return true;
+}
+
+static bool compile_source(const compile_request *request, compile_result *result) {
+    support_state state = {.target = target_find(request->machine->target),
+                           .result = result,
+                           .machine = request->machine};
+    ir_region_walk(&result->module->body, check_support, &state);
+    if (result->diagnostics.count > 0)
+        return false;
+    target_source source = state.target->emit(&result->arena, result->module, request->machine);
+    result->source_text = source.text;
+    result->entry = source.entry;
+    return true;
+}
+
+static bool compile_stages(const compile_request *request, compile_result *result) {
+    text_file *file = text_file_parse(&result->arena, request->source, &result->diagnostics);
+    if (result->diagnostics.count > 0)
+        return false;
+    result->kernel = text_file_find(file, request->kernel, &result->diagnostics);
+    if (result->kernel == NULL ||
+        !text_kernel_bind(&result->arena, result->kernel, request->arguments,
+                          request->argument_count, request->partial, &result->bindings,
+                          &result->diagnostics))
+        return false;
+    if (request->stage == COMPILE_TO_SYNTAX)
+        return true;
+    result->tile = compile_tile(result);
+    if (result->tile == NULL)
+        return false;
+    result->canonical_hash = pass_canonical_hash(result->tile);
+    if (request->stage == COMPILE_TO_TILE)
+        return true;
+    if (!compile_plan(request, result))
+        return false;
+    if (request->stage == COMPILE_TO_PLAN)
+        return true;
+    if (!compile_thread(result, request->stage))
+        return false;
+    return request->stage < COMPILE_TO_SOURCE || compile_source(request, result);
+}
+
+void compile_run(const compile_request *request, compile_result *result) {
+    memset(result, 0, sizeof *result);
+    base_allocator allocator =
+        request->allocator.resize != NULL ? request->allocator : base_allocator_default();
+    jmp_buf exhausted;
+    base_arena_init(&result->arena, allocator, &exhausted);
+    base_diagnostics_init(&result->diagnostics, &result->arena);
+    if (setjmp(exhausted) != 0) {
+        result->status = COMPILE_OUT_OF_MEMORY;
+        result->arena.exhausted = NULL;
+        return;
+    }
+    result->status = compile_stages(request, result) ? COMPILE_OK : COMPILE_REJECTED;
+    result->arena.exhausted = NULL;
+}
+
+void compile_free(compile_result *result) {
+    base_arena_free(&result->arena);
+}
