@@ -58,6 +58,8 @@ typedef struct analysis_sweeps {
     ir_value **crossings; /* tile values (rank at least 1) of any definer that cross, in canonical
                              order: the values whose storage map asks the plan for */
     int64_t crossing_count, crossing_capacity;
+    const ir_module *module;
+    const analysis_axes *axes;
 } analysis_sweeps;
 
 /* For canonical modules of level tile. Everything lives in the arena. */
