@@ -28,6 +28,23 @@ const text_kernel *text_file_find(const text_file *file, const char *name,
                                   base_diagnostics *diagnostics);
 const char *text_kernel_name(const text_kernel *kernel);
 
+/* What a signature says of one parameter, for callers that make arguments. */
+typedef struct text_signature_entry {
+    const char *name;
+    enum {
+        TEXT_ENTRY_TENSOR,
+        TEXT_ENTRY_SCALAR,
+        TEXT_ENTRY_DTYPE,
+        TEXT_ENTRY_CONST,
+    } kind;
+    ir_access_mode mode;    /* TENSOR */
+    const char *dtype_name; /* TENSOR, SCALAR: the dtype parameter that it follows, or NULL */
+    base_dtype dtype; /* TENSOR, SCALAR: fixed, or the first choice. DTYPE: the first choice */
+} text_signature_entry;
+
+/* Parameters in the order of the list; sizes are not among them. False past the end. */
+bool text_kernel_signature(const text_kernel *kernel, int index, text_signature_entry *entry);
+
 /* What the caller knows of one parameter. */
 typedef struct text_argument {
     const char *name;
