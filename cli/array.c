@@ -63,7 +63,8 @@ bool cli_array_create(cli_array *array, base_dtype dtype, int rank, const int64_
     cli_array made = {.dtype = dtype, .rank = rank};
     if (!cli_shape_count(rank, extent, &made.count))
         return refuse_shape(dtype, rank, extent, what, diagnostics);
-    memcpy(made.extent, extent, (size_t)rank * sizeof *extent);
+    for (int i = 0; i < rank; i++)
+        made.extent[i] = extent[i];
     made.size_bytes = made.count * base_dtype_size(dtype);
     made.guard_bytes = (guard_bytes + CLI_ARRAY_ALIGN - 1) / CLI_ARRAY_ALIGN * CLI_ARRAY_ALIGN;
     int64_t total = 2 * made.guard_bytes + 2 * CLI_ARRAY_ALIGN;
