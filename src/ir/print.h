@@ -1,6 +1,6 @@
 /* Prints a module as canonical text: text_ir_parse(ir_module_print(m)) prints the same bytes.
- * With `facts` the locations, proofs, storage and layouts are included (the complete form);
- * without, they are left out (for reading). */
+ * With `facts` the locations, anchors, proofs, storage, layouts, plan hash and machine are included
+ * (the complete form); without, they are left out (for reading). docs/ir.md has the grammar. */
 #ifndef IR_PRINT_H
 #define IR_PRINT_H
 
@@ -8,7 +8,33 @@
 
 void ir_module_print(base_text *out, const ir_module *module, bool facts);
 void ir_type_print(base_text *out, const ir_module *module, const ir_type *type);
+/* `%t`, as in the module's text. A value that is not in the module prints as `%?7`. */
+void ir_value_print(base_text *out, const ir_module *module, const ir_value *value);
 /* One op on one line as ir_module_print writes it, without its regions: for verifier findings. */
 void ir_op_print(base_text *out, const ir_module *module, const ir_op *op);
+
+/* ---- words of the text form, for its reader ---- */
+const char *ir_storage_name(ir_storage storage); /* `none`, `registers`, ... */
+
+/* What an op carries in text (attributes.def). */
+typedef enum ir_attribute {
+    IR_ATTRIBUTE_LITERAL,
+    IR_ATTRIBUTE_EXTENT,
+    IR_ATTRIBUTE_PARAMETER,
+    IR_ATTRIBUTE_PROGRAM,
+    IR_ATTRIBUTE_MONOID,
+    IR_ATTRIBUTE_ROUNDING, /* from here on `word=value`, after the operands */
+    IR_ATTRIBUTE_NAN,
+    IR_ATTRIBUTE_AXIS,
+    IR_ATTRIBUTE_AXES,
+    IR_ATTRIBUTE_LANE,
+    IR_ATTRIBUTE_SLOT,
+    IR_ATTRIBUTE_COUNT
+} ir_attribute;
+
+bool ir_attribute_leads(ir_attribute attribute); /* stands before the operands */
+const char *ir_attribute_word(ir_attribute attribute);
+/* Bit ir_attribute of the result is set for each row of the op; text order is enum order. */
+unsigned ir_op_attributes(ir_opcode opcode);
 
 #endif
