@@ -33,7 +33,7 @@
  * no `/`, and no `.npy` at the end. The form need not exist. */
 bool cli_generate_is_spec(const char *text);
 
-/* Makes the array of parameter `name`. `wanted` is the type the parameter has, NULL when it is open.
+/* Makes the array of parameter `name`. `wanted` is the type of the parameter, NULL when it is open.
  * On failure *array is zeroed and a finding is added: generate-form, generate-shape,
  * generate-argument, generate-dtype, array-shape, array-memory. */
 bool cli_generate(const char *spec, const char *name, uint64_t seed, const base_dtype *wanted,
