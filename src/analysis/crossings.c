@@ -96,13 +96,37 @@ static bool item_stores(const analysis_sweeps *sweeps, const analysis_item *item
     return false;
 }
 
-/* Every store to the load's tensor in the sweep writes the elements that the load reads. */
-static bool sweep_writes_same(const analysis_sweeps *sweeps, const analysis_sweep *sweep,
-                              const ir_op *load) {
-    for (int64_t i = 0; i < sweep->op_count; i++)
-        if (op_stores(sweep->ops[i], load->operands[0]) &&
-            !analysis_access_same_elements(sweeps->axes, load, sweep->ops[i]))
+/* The value, or something light that may be computed again from it outside `sweep`. */
+static bool is_made_from(const analysis_sweeps *sweeps, const ir_value *value,
+                         const ir_value *source, int sweep) {
+    if (value == source)
+        return true;
+    const ir_op *op = value->definer;
+    if (op == NULL || value->type.form != IR_FORM_TILE || value->type.rank == 0 ||
+        sweeps->of_value[value->number] == sweep || !analysis_value_is_light(value))
+        return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (is_made_from(sweeps, op->operands[i], source, sweep))
+            return true;
+    return false;
+}
+
+/* Every store to the load's tensor in the sweep writes the elements that the load reads, and no
+ * store after the first needs the load: sweeps store last, so all else comes before. */
+static bool sweep_writes_same(const analysis_sweeps *sweeps, int index, const ir_op *load) {
+    const analysis_sweep *sweep = &sweeps->sweeps[index];
+    bool stored = false;
+    for (int64_t i = 0; i < sweep->op_count; i++) {
+        const ir_op *op = sweep->ops[i];
+        for (int k = 0; k < op->operand_count && stored; k++)
+            if (is_made_from(sweeps, op->operands[k], load->results[0], index))
+                return false;
+        if (!op_stores(op, load->operands[0]))
+            continue;
+        stored = true;
+        if (!analysis_access_same_elements(sweeps->axes, load, op))
             return false;
+    }
     return true;
 }
 
@@ -139,7 +163,7 @@ bool analysis_load_repeatable(const analysis_sweeps *sweeps, const ir_op *load, 
     const analysis_item *user = &schedule->items[to];
     if (user->op != NULL)
         return !op_stores(user->op, tensor);
-    return sweep_writes_same(sweeps, &sweeps->sweeps[user->sweep], load);
+    return sweep_writes_same(sweeps, user->sweep, load);
 }
 
 /* ---- crossings ---- */
@@ -176,6 +200,28 @@ static void note_region(crossing_state *state, const ir_region *region) {
     }
 }
 
+/* A light value that is computed again needs what it is made from in the later sweep too. */
+static void note_sources(crossing_state *state, const ir_value *value) {
+    const ir_op *op = value->definer;
+    if (!state->crosses[value->number] || op == NULL || !analysis_value_is_light(value))
+        return;
+    for (int i = 0; i < op->operand_count; i++) {
+        const ir_value *source = op->operands[i];
+        if (source->type.form == IR_FORM_TILE && source->type.rank > 0)
+            state->crosses[source->number] = true;
+    }
+}
+
+/* Backwards, so that users come before what they use. */
+static void note_light(crossing_state *state, const ir_region *region) {
+    for (const ir_op *op = region->last; op != NULL; op = op->previous) {
+        for (int i = op->region_count; i > 0; i--)
+            note_light(state, op->regions[i - 1]);
+        for (int i = 0; i < op->result_count; i++)
+            note_sources(state, op->results[i]);
+    }
+}
+
 static void list_value(base_arena *arena, crossing_state *state, ir_value *value) {
     analysis_sweeps *sweeps = state->sweeps;
     if (state->crosses[value->number])
@@ -201,6 +247,7 @@ void analysis_sweeps_find_crossings(base_arena *arena, analysis_sweeps *sweeps) 
         for (int64_t i = 0; i < sweeps->sweeps[s].op_count; i++)
             note_uses(&state, sweeps->sweeps[s].ops[i], (int)s);
     note_region(&state, &sweeps->module->body);
+    note_light(&state, &sweeps->module->body);
     list_region(arena, &state, &sweeps->module->body);
 }
 

@@ -3,8 +3,8 @@
  * Roots are what must happen: reductions, stores, and tiles that a for, if or yield takes whole. A
  * root brings the element-by-element ops behind it that stand nowhere yet and have its axes. Levels
  * count passes: a scalar op is ready at the level of the sweeps that it needs, a sweep or a for one
- * level later than all it needs; in one level the sweeps and fors run first (in any order), then the
- * scalar ops.
+ * level later than all it needs; in one level the sweeps and fors run first (in any order), then
+ * the scalar ops.
  *
  *     level 1   sweep {load, reduce max, reduce sum}     level 1   div (of the sums)
  *     level 2   sweep {sub, exp, reduce sum}
@@ -501,16 +501,23 @@ static void order_axes(analysis_sweep *sweep) {
         }
 }
 
+/* Stores last: what a sweep reads, also again by the plan, it reads before it writes. */
+static void fill_sweeps(sweep_state *state) {
+    for (int stores = 0; stores < 2; stores++)
+        for (ir_op *op = state->region->first; op != NULL; op = op->next) {
+            const op_info *info = info_of(state, op);
+            if (!info->is_tile || (op->opcode == IR_STORE) != (stores == 1))
+                continue;
+            analysis_sweep *sweep = &state->sweeps[info->sweep];
+            BASE_PUSH(state->arena, sweep->ops, sweep->op_count, sweep->op_capacity, op);
+        }
+}
+
 static void emit_schedule(sweep_state *state) {
     int64_t op_count = 0;
-    for (ir_op *op = state->region->first; op != NULL; op = op->next) {
+    for (ir_op *op = state->region->first; op != NULL; op = op->next)
         op_count++;
-        const op_info *info = info_of(state, op);
-        if (!info->is_tile)
-            continue;
-        analysis_sweep *sweep = &state->sweeps[info->sweep];
-        BASE_PUSH(state->arena, sweep->ops, sweep->op_count, sweep->op_capacity, op);
-    }
+    fill_sweeps(state);
     keyed_item *items = BASE_NEW_ARRAY(state->arena, keyed_item, op_count + state->count);
     int64_t count = keyed_items(state, items);
     qsort(items, (size_t)count, sizeof *items, compare_keys);

@@ -31,7 +31,7 @@ typedef struct analysis_sweep {
     int axis_count;          /* 0: all its tiles have one element */
     int axes[IR_MAX_RANK]; /* outermost first: kept axes in dimension order, the reduced one last */
     int reduced;           /* the axis that every reduction here folds, -1 when there is none */
-    ir_op **ops;           /* in an order in which they can run */
+    ir_op **ops;           /* in an order in which they can run, stores last */
     int64_t op_count, op_capacity;
     int64_t level; /* sweeps of one region and level are independent of one another */
 } analysis_sweep;
@@ -56,7 +56,8 @@ typedef struct analysis_sweeps {
     int *of_value; /* [value number] -> the sweep whose op defines it (a reduction's result too);
                       -1: scalar op, region argument, result of for or if, parameter */
     ir_value **crossings; /* tile values (rank at least 1) of any definer that cross, in canonical
-                             order: the values whose storage map asks the plan for */
+                             order, with what light ones among them are made from: the values
+                             whose storage map asks the plan for */
     int64_t crossing_count, crossing_capacity;
     const ir_module *module;
     const analysis_axes *axes;
@@ -72,9 +73,8 @@ const analysis_schedule *analysis_sweeps_schedule(const analysis_sweeps *sweeps,
  * ops of one instruction at most 2 deep on those and on scalars. */
 bool analysis_value_is_light(const ir_value *value);
 
-/* The load may be repeated at the start of the sweep, and at the start of every other sweep that
- * uses its value or what is recomputed from it (see analysis_sweeps): no store to its tensor can
- * run between; a store of the same elements in that sweep comes later. */
+/* The load may be repeated in this later sweep, before the stores of the sweep: no store to its
+ * tensor can run between; a store in that sweep writes the same elements. */
 bool analysis_load_repeatable(const analysis_sweeps *sweeps, const ir_op *load, int sweep);
 
 /* By what name a keep line speaks of a tile value: its source name (unique after canonicalise), the

@@ -1,0 +1,222 @@
+/* The two plans, by one function each: which digits the axes get; everything else follows.
+ *
+ *     row        axis N    lane 8 | slot 4 | step *       axis row  group *
+ *     fallback   axis N    step *                         axis row  lane 8 | group *
+ *
+ * The row plan gives the lanes to the axis along which memory is contiguous: the one that stands on
+ * the last dimension of most accesses, those in loops counting more. The fallback walks each
+ * program alone in its lane; where a bound, condition or domain depends on the program, one
+ * program a team.
+ */
+#include "planner/planner_internal.h"
+
+#include "analysis/uniform.h"
+#include "pass/pass.h"
+
+#include <string.h>
+
+enum { ROW_SLOTS = 4, LOOP_WEIGHT = 8, LOOP_WEIGHT_LIMIT = 1 << 20 };
+
+static void push_digit(layout_axis *digits, layout_holder holder, int64_t radix) {
+    digits->digits[digits->count++] = (layout_digit){.holder = holder, .radix = radix};
+}
+
+/* ---- the lane axis of the row plan ---- */
+/* The axis on the last dimension of an access, -1 when there is none. */
+static int access_last_axis(const planner_state *state, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    const ir_index *last = &access->index[access->rank - 1];
+    if (last->kind == IR_INDEX_GATHER) {
+        const ir_value *tile = op->operands[last->operand];
+        return state->axes.of_value[tile->number][tile->type.rank - 1];
+    }
+    if (last->kind != IR_INDEX_RANGE)
+        return -1;
+    if (op->opcode == IR_STORE) {
+        const analysis_store_axes *store = analysis_axes_of_store(&state->axes, op);
+        return store->axis[store->rank - 1];
+    }
+    const ir_value *result = op->results[0];
+    return state->axes.of_value[result->number][result->type.rank - 1];
+}
+
+static void weigh_region(const planner_state *state, const ir_region *region, int64_t weight,
+                         int64_t *weights) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (op->opcode == IR_LOAD || op->opcode == IR_STORE) {
+            int axis = access_last_axis(state, op);
+            if (axis >= 0)
+                weights[axis] += weight;
+        }
+        int64_t inner = op->opcode == IR_FOR ? weight * LOOP_WEIGHT : weight;
+        for (int i = 0; i < op->region_count; i++)
+            weigh_region(state, op->regions[i],
+                         inner < LOOP_WEIGHT_LIMIT ? inner : LOOP_WEIGHT_LIMIT, weights);
+    }
+}
+
+static int find_lane_axis(const planner_state *state) {
+    int64_t *weights = BASE_NEW_ARRAY(state->arena, int64_t, state->axes.count);
+    weigh_region(state, &state->module->body, 1, weights);
+    int best = -1;
+    for (int i = 0; i < state->axes.count; i++)
+        if (!state->axes.axes[i].is_program && (best < 0 || weights[i] > weights[best]))
+            best = i;
+    return best;
+}
+
+/* ---- digits ---- */
+static layout_axis lane_digits(const planner_state *state, const layout_extent *extent) {
+    int64_t lanes = state->machine->subgroup, slots = ROW_SLOTS, known = 0;
+    layout_axis digits = {0};
+    push_digit(&digits, LAYOUT_LANE, lanes);
+    if (!layout_extent_known(&state->module->extents, extent, &known)) {
+        push_digit(&digits, LAYOUT_SLOT, slots);
+        push_digit(&digits, LAYOUT_STEP, 0);
+        return digits;
+    }
+    while (slots > 1 && lanes * (slots / 2) >= known)
+        slots /= 2;
+    if (slots > 1)
+        push_digit(&digits, LAYOUT_SLOT, slots);
+    int64_t chunk = lanes * slots, steps = known / chunk + (known % chunk != 0);
+    if (steps > 1)
+        push_digit(&digits, LAYOUT_STEP, steps);
+    return digits;
+}
+
+static layout_axis step_digits(const planner_state *state, const layout_extent *extent) {
+    int64_t known = 0;
+    layout_axis digits = {0};
+    if (layout_extent_known(&state->module->extents, extent, &known))
+        push_digit(&digits, LAYOUT_STEP, known > 0 ? known : 1);
+    else
+        push_digit(&digits, LAYOUT_STEP, 0);
+    return digits;
+}
+
+/* `program_lanes` go to the last program axis. */
+static void set_axes(planner_state *state, int64_t program_lanes) {
+    ir_plan *plan = state->plan;
+    plan->axis_count = state->axes.count;
+    plan->axes = BASE_NEW_ARRAY(state->arena, ir_plan_axis, plan->axis_count);
+    for (int i = 0; i < plan->axis_count; i++) {
+        const analysis_axis *axis = &state->axes.axes[i];
+        plan->axes[i].anchor = axis->anchor;
+        layout_axis *digits = &plan->axes[i].digits;
+        if (axis->is_program) {
+            if (program_lanes > 1 && axis->program == state->module->program_count - 1)
+                push_digit(digits, LAYOUT_LANE, program_lanes);
+            push_digit(digits, LAYOUT_GROUP, 0);
+        } else {
+            *digits = i == state->lane_axis ? lane_digits(state, axis->extent)
+                                            : step_digits(state, axis->extent);
+        }
+    }
+}
+
+/* ---- lines per op ---- */
+/* A function that has a portable form instead of an op at level thread. */
+static bool op_is_math(ir_opcode opcode) {
+    const ir_op_info *info = ir_op_describe(opcode);
+    return info->shape == IR_SHAPE_UNARY && (info->levels & IR_LEVEL_BIT_R) == 0;
+}
+
+/* A range on the last dimension, along the axis with lanes: neighbours in memory. */
+static int access_width(const planner_state *state, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    bool contiguous = access->index[access->rank - 1].kind == IR_INDEX_RANGE &&
+                      state->lane_axis >= 0 && access_last_axis(state, op) == state->lane_axis;
+    return contiguous ? state->machine->subgroup : 1;
+}
+
+typedef struct line_counts {
+    int reduces, accesses, maths;
+} line_counts;
+
+static bool count_line(void *pointer, ir_op *op) {
+    line_counts *counts = pointer;
+    counts->reduces += op->opcode == IR_REDUCE;
+    counts->accesses += op->opcode == IR_LOAD || op->opcode == IR_STORE;
+    counts->maths += op_is_math(op->opcode);
+    return true;
+}
+
+static bool write_line(void *pointer, ir_op *op) {
+    planner_state *state = pointer;
+    ir_plan *plan = state->plan;
+    if (op->opcode == IR_REDUCE)
+        plan->reduces[plan->reduce_count++].anchor = op->anchor;
+    else if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
+        plan->accesses[plan->access_count++] =
+            (ir_plan_access){.anchor = op->anchor, .width = access_width(state, op)};
+    else if (op_is_math(op->opcode))
+        plan->maths[plan->math_count++] =
+            (ir_plan_math){.anchor = op->anchor, .form = IR_MATH_PORTABLE};
+    return true;
+}
+
+static void set_lines(planner_state *state) {
+    ir_region *body = (ir_region *)&state->module->body; /* the visitors change nothing */
+    line_counts counts = {0};
+    ir_region_walk(body, count_line, &counts);
+    state->plan->reduces = BASE_NEW_ARRAY(state->arena, ir_plan_anchor, counts.reduces);
+    state->plan->accesses = BASE_NEW_ARRAY(state->arena, ir_plan_access, counts.accesses);
+    state->plan->maths = BASE_NEW_ARRAY(state->arena, ir_plan_math, counts.maths);
+    ir_region_walk(body, write_line, state);
+}
+
+static void set_conditions(planner_state *state) {
+    const layout_extents *pool = &state->module->extents;
+    ir_plan *plan = state->plan;
+    plan->conditions = BASE_NEW_ARRAY(state->arena, ir_plan_condition, pool->symbol_count);
+    for (int64_t i = 0; i < pool->symbol_count; i++)
+        if (pool->symbols[i].known)
+            plan->conditions[plan->condition_count++] = (ir_plan_condition){
+                .symbol = pool->symbols[i].name, .value = pool->symbols[i].value};
+}
+
+/* ---- the plans ---- */
+static ir_plan *write_plan(planner_state *state, int64_t program_lanes) {
+    state->plan = BASE_NEW(state->arena, ir_plan);
+    *state->plan = (ir_plan){.kernel = state->module->name,
+                             .canonical_hash = pass_canonical_hash(state->module),
+                             .machine = state->machine->name};
+    set_conditions(state);
+    set_axes(state, program_lanes);
+    planner_keep(state);
+    set_lines(state);
+    return state->plan;
+}
+
+static ir_plan *plan_fallback(planner_state *state) {
+    state->lane_axis = -1;
+    bool packs =
+        state->module->program_count > 0 && !analysis_control_depends_on_program(state->module);
+    return write_plan(state, packs ? state->machine->subgroup : 1);
+}
+
+/* NULL when there is nothing to put on lanes. */
+static ir_plan *plan_row(planner_state *state) {
+    state->lane_axis = find_lane_axis(state);
+    return state->lane_axis < 0 ? NULL : write_plan(state, 1);
+}
+
+ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine *device,
+                      planner_family family, base_diagnostics *diagnostics) {
+    planner_state state = {.arena = arena, .module = module, .machine = device, .lane_axis = -1};
+    state.axes = analysis_axes_find(arena, module);
+    state.sweeps = analysis_sweeps_find(arena, module, &state.axes);
+    if (family == PLANNER_FALLBACK)
+        return plan_fallback(&state);
+    ir_plan *plan = plan_row(&state);
+    if (plan != NULL || family == PLANNER_AUTOMATIC)
+        return plan != NULL ? plan : plan_fallback(&state);
+    base_diagnostic *diagnostic = base_diagnostics_add(
+        diagnostics, "row-plan-refused", (base_location){.source = module->source},
+        "kernel %s has no row plan: it has no axis of elements", module->name);
+    diagnostic->found = "scalars only";
+    diagnostic->expected = "a tile with more than one element";
+    diagnostic->hint = "the fallback plan runs several programs side by side";
+    return NULL;
+}
