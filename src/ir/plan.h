@@ -1,15 +1,15 @@
 /* Plans as plain data: every decision of a mapping, by anchors on the canonical tile IR.
  *
  *     plan softmax canon 5d1e8c0a91b2f733 machine cpu-avx2 for N = 4096
- *     axis N    lane 8 | slot 4 | step 128
- *     axis row  group *
- *     keep e    private
- *     reduce max.0 tree
- *     access x.0 width 8
- *     math exp.0 portable
+ *     axis row      group *
+ *     axis N        lane 8 | slot 4 | step 128
+ *     keep e        private
+ *     reduce max.0  tree
+ *     access x.0    width 8
+ *     math exp.0    portable
  *
- * A plan is complete: one line per axis, per kept tile, per reduction, access and math op.
- * text/plan_parse.h reads and text/plan_print.h prints it; planner/ makes it; pass/map.c applies it
+ * A plan is complete: one line per axis, per kept tile, per reduction, access and math op, in the
+ * order of the canonical IR. text/plan_parse.h reads it; planner/ makes it; pass/map.c applies it
  * and refuses a missing or unknown anchor.
  */
 #ifndef IR_PLAN_H
@@ -67,8 +67,11 @@ typedef struct ir_plan {
     int math_count;
 } ir_plan;
 
-/* Canonical text: one line per decision, in the order of the canonical IR; and its hash. */
+const char *ir_math_form_name(ir_math_form form);
+
+/* Canonical text: one line per decision, decisions in one column. */
 void ir_plan_print(base_text *out, const ir_plan *plan);
+/* Of the decisions in their order, without any name: renaming changes nothing. */
 uint64_t ir_plan_hash(const ir_plan *plan);
 
 #endif

@@ -48,8 +48,8 @@ int text_ir_hex_value(char c);
 /* The current token is 16 hexadecimal digits; it is not stepped over. */
 bool text_ir_lexer_hash(const text_ir_lexer *lexer, uint64_t *hash);
 
-/* The rest of the line from the current token on, without comment and trailing blanks; and a step to
- * a position in it, for readers of their own. */
+/* The rest of the line from the current token on, without comment and trailing blanks; and a step
+ * to a position in it, for readers of their own. */
 size_t text_ir_lexer_rest(const text_ir_lexer *lexer);
 void text_ir_lexer_skip(text_ir_lexer *lexer, size_t length);
 

@@ -6,28 +6,10 @@
 
 #include "ir/module.h"
 #include "text/ir_lexer.h"
+#include "text/ir_names.h"
 
 /* Regions and parentheses inside one another. */
 enum { TEXT_IR_NESTING = 64 };
-
-/* Names of one kind, each with a number: a hash table over texts of the source. */
-typedef struct text_ir_name {
-    const char *text;
-    size_t length;
-    int64_t item;
-} text_ir_name;
-
-typedef struct text_ir_names {
-    text_ir_name *entries;
-    int64_t count, capacity;
-    int64_t *buckets; /* position + 1, 0 = empty; a power of two of them */
-    int64_t bucket_count;
-} text_ir_names;
-
-int64_t text_ir_names_find(const text_ir_names *names, const char *text, size_t length); /* or -1 */
-/* False when the name is there already. */
-bool text_ir_names_add(base_arena *arena, text_ir_names *names, const char *text, size_t length,
-                       int64_t item);
 
 typedef struct text_ir_parser {
     base_arena *arena;
