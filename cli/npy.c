@@ -1,6 +1,4 @@
-/* .npy files: reading into owned memory, writing beside and renaming.
- *
- *     stage:   DIR/.croft-PID-N.tmp written, synced      commit: renamed to DIR/out.npy
+/* .npy files: reading into owned memory; cli/output.h writes.
  *
  * The data is read, not mapped: a file that shrinks while in use is then a diagnostic and no
  * SIGBUS, and the array can be written to. It costs no memory beyond the array.
@@ -19,7 +17,7 @@
 #include <unistd.h>
 
 /* NumPy refuses heads of more than 10,000 bytes by default; these types need about 100. */
-enum { HEADER_LIMIT = 65536, PREFIX_LIMIT = 12, NAME_TRIES = 1000 };
+enum { HEADER_LIMIT = 65536, PREFIX_LIMIT = 12 };
 
 static const base_location nowhere = {0};
 
@@ -182,106 +180,17 @@ bool cli_npy_read(const char *path, bool u2_is_bf16, cli_array *array,
 
 /* ---- writing ---- */
 
-/* 0 or an errno. */
-static int write_all(int file, const void *bytes, int64_t length) {
-    const char *next = bytes;
-    while (length > 0) {
-        ssize_t written = write(file, next, (size_t)length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return errno;
-        next += written;
-        length -= written;
-    }
-    return 0;
-}
-
-/* Writes and closes; 0 or an errno. `sync`: until the data is on the disk, so that a disk that is
- * full or broken says so now. */
-static int write_and_close(int file, const base_text *head, const cli_array *array, bool sync) {
-    int error = write_all(file, head->bytes, head->length);
-    if (error == 0)
-        error = write_all(file, array->data, array->size_bytes);
-    if (error == 0 && sync && fsync(file) != 0 && errno != EINVAL && errno != ENOSYS)
-        error = errno;
-    if (close(file) != 0 && error == 0)
-        error = errno;
-    return error;
-}
-
-/* Opens a new file in the directory of `path`; its name does not depend on the target's, which may
- * already be as long as a name can be. */
-static int create_beside(const char *path, char temporary[PATH_MAX]) {
-    const char *slash = strrchr(path, '/');
-    int directory_length = slash != NULL ? (int)(slash - path) + 1 : 0;
-    for (int i = 0; i < NAME_TRIES; i++) {
-        int written = snprintf(temporary, PATH_MAX, "%.*s.croft-%ld-%d.tmp", directory_length, path,
-                               (long)getpid(), i);
-        if (written >= PATH_MAX) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file >= 0 || errno != EEXIST)
-            return file;
-    }
-    return -1;
-}
-
-/* All memory is taken before the file exists: an arena that unwinds leaves no file. */
-bool cli_npy_stage(cli_npy_output *output, const char *path, const cli_array *array,
+bool cli_npy_stage(cli_output *output, const char *path, const cli_array *array,
                    base_diagnostics *diagnostics) {
-    *output = (cli_npy_output){.array = array};
-    struct stat status;
-    char resolved[PATH_MAX];
-    bool exists = stat(path, &status) == 0;
-    if (exists && S_ISDIR(status.st_mode))
-        return refuse_system(diagnostics, "file-write", path, "write", EISDIR);
-    if (exists && access(path, W_OK) != 0)
-        return refuse_system(diagnostics, "file-write", path, "write", errno);
-    bool direct = exists && !S_ISREG(status.st_mode);
-    const char *target = !direct && realpath(path, resolved) != NULL ? resolved : path;
-    output->path = base_arena_copy(diagnostics->arena, target, strlen(target));
-    base_text_init(&output->head, diagnostics->arena);
-    cli_npy_header_print(&output->head, array);
-    if (direct)
-        return true;
-    char *temporary = base_arena_alloc(diagnostics->arena, PATH_MAX);
-    int file = create_beside(target, temporary);
-    if (file < 0)
-        return refuse_system(diagnostics, "file-write", path, "write", errno);
-    output->temporary = temporary;
-    if (exists)
-        (void)!fchmod(file, status.st_mode & 0777);
-    int error = write_and_close(file, &output->head, array, true);
-    if (error == 0)
-        return true;
-    cli_npy_discard(output);
-    return refuse_system(diagnostics, "file-write", path, "write", error);
-}
-
-bool cli_npy_commit(cli_npy_output *output, base_diagnostics *diagnostics) {
-    int error = 0;
-    if (output->temporary == NULL) {
-        int file = open(output->path, O_WRONLY | O_CLOEXEC);
-        error = file < 0 ? errno : write_and_close(file, &output->head, output->array, false);
-    } else if (rename(output->temporary, output->path) != 0) {
-        error = errno;
-        cli_npy_discard(output);
-    }
-    const char *path = output->path;
-    *output = (cli_npy_output){0};
-    return error == 0 || refuse_system(diagnostics, "file-write", path, "write", error);
-}
-
-void cli_npy_discard(cli_npy_output *output) {
-    if (output->temporary != NULL)
-        unlink(output->temporary);
-    output->temporary = NULL;
+    base_text head;
+    base_text_init(&head, diagnostics->arena);
+    cli_npy_header_print(&head, array);
+    cli_output_part parts[2] = {{head.bytes, head.length}, {array->data, array->size_bytes}};
+    return cli_output_stage(output, path, parts, 2, diagnostics);
 }
 
 bool cli_npy_write(const char *path, const cli_array *array, base_diagnostics *diagnostics) {
-    cli_npy_output output;
-    return cli_npy_stage(&output, path, array, diagnostics) && cli_npy_commit(&output, diagnostics);
+    cli_output output;
+    return cli_npy_stage(&output, path, array, diagnostics) &&
+           cli_output_commit(&output, diagnostics);
 }

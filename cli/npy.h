@@ -15,31 +15,16 @@
 #define CLI_NPY_H
 
 #include "array.h"
+#include "output.h"
 
 /* Reads a whole file into a new array. `u2_is_bf16` lets type u2 stand for bf16, which is what
  * NumPy users without a bf16 type write. On failure *array is zeroed and a finding is added. */
 bool cli_npy_read(const char *path, bool u2_is_bf16, cli_array *array,
                   base_diagnostics *diagnostics);
 
-/* A file written but not yet in its place. The texts live in the diagnostics' arena. */
-typedef struct cli_npy_output {
-    const char *path;      /* where it goes; links are followed */
-    const char *temporary; /* beside it; NULL when the array goes directly to a device or pipe */
-    const cli_array *array;
-    base_text head;
-} cli_npy_output;
-
-/* Writes everything beside `path`, so that the disk's refusal comes before any output is replaced.
- * The array is read again by commit only for a device or pipe. On failure no file is left. */
-bool cli_npy_stage(cli_npy_output *output, const char *path, const cli_array *array,
+/* Stages an array (cli/output.h). The array's data is read again by commit for a device or pipe. */
+bool cli_npy_stage(cli_output *output, const char *path, const cli_array *array,
                    base_diagnostics *diagnostics);
-
-/* Puts the file in its place, whole or not at all. On failure nothing temporary is left and what
- * was at `path` is untouched. */
-bool cli_npy_commit(cli_npy_output *output, base_diagnostics *diagnostics);
-
-/* Removes what was staged; after commit, or of a zeroed output, does nothing. */
-void cli_npy_discard(cli_npy_output *output);
 
 /* Stage and commit. */
 bool cli_npy_write(const char *path, const cli_array *array, base_diagnostics *diagnostics);

@@ -2,8 +2,8 @@
  *
  *     parse -> bind -> lower -> canonicalise -> plan -> map -> expand -> clean -> emit
  *
- * with the verifier at every border between levels. Memory comes from one arena; where it runs out, everything unwinds
- * to here.
+ * with the verifier at every border between levels. Memory comes from one arena; where it runs out,
+ * everything unwinds to here.
  */
 #include "compile/compile.h"
 
@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-/* What the verifier finds in our own output is our bug: it is reported as such, never shown as the user's. */
+/* What the verifier finds in our own output is our bug: it is reported as such, never shown as the
+ * user's. */
 static bool verify_border(compile_result *result, const ir_module *module) {
     int before = result->diagnostics.count;
     if (verify_module(module, NULL, &result->diagnostics))
@@ -32,11 +33,11 @@ static bool run_pass(compile_result *result, pass_result (*pass)(ir_module *, pa
     return pass(module, &context) != PASS_FAILED;
 }
 
-/* Level tile, canonical. Lowering is repeated for the module that is mapped: passes change modules in place and the
- * reference needs the tile level. */
+/* Level tile, canonical. Lowering is repeated for the module that is mapped: passes change modules
+ * in place and the reference needs the tile level. */
 static ir_module *compile_tile(compile_result *result) {
-    ir_module *module = text_kernel_lower(&result->arena, result->kernel, &result->bindings,
-                                          &result->diagnostics);
+    ir_module *module =
+        text_kernel_lower(&result->arena, result->kernel, &result->bindings, &result->diagnostics);
     if (module == NULL || result->diagnostics.count > 0)
         return NULL;
     if (!verify_border(result, module) || !run_pass(result, pass_canonicalise, module) ||
@@ -54,10 +55,9 @@ static bool compile_plan(const compile_request *request, compile_result *result)
     if (result->plan == NULL)
         return false;
     if (strcmp(result->plan->machine, request->machine->name) != 0) {
-        base_diagnostic *d =
-            base_diagnostics_add(&result->diagnostics, "plan-machine",
-                                 (base_location){.source = request->plan},
-                                 "the plan was made for another machine");
+        base_diagnostic *d = base_diagnostics_add(&result->diagnostics, "plan-machine",
+                                                  (base_location){.source = request->plan},
+                                                  "the plan was made for another machine");
         d->found = result->plan->machine;
         d->expected = request->machine->name;
         return false;

@@ -1,12 +1,14 @@
 /* expand: level mapped to level thread.
  *
- * What each lane does is written out: programs become positions in the grid (and lanes), sweeps become loops over
- * slot vectors (expand_sweep.c), tile ops become ops on them (expand_op.c, expand_access.c). A value with the
- * vector axis in its layout becomes T(k); a scalar becomes uniform, or T(1) where programs lie on lanes and it depends on
- * the program. Tiles that are kept past their sweep become private arrays or stay in slots.
+ * What each lane does is written out: programs become positions in the grid (and lanes), sweeps
+ * become loops over slot vectors (expand_sweep.c), tile ops become ops on them (expand_op.c,
+ * expand_access.c). A value with the vector axis in its layout becomes T(k); a scalar becomes
+ * uniform, or T(1) where programs lie on lanes and it depends on the program. Tiles that are kept
+ * past their sweep become private arrays or stay in slots.
  *
  *     program row with `group *`          %row = group
- *     program row with `lane 8 | group *` %row = minimum(group*8 + lane, R-1), stores under `when group*8 + lane < R`
+ *     program row with `lane 8 | group *` %row = minimum(group*8 + lane, R-1), stores under `when
+ * group*8 + lane < R`
  *
  * It makes no choice: everything follows from the axes' digits and the values' storage.
  */
@@ -43,14 +45,16 @@ ir_value *expand_declare_array(expand_state *state, const ir_value *mapped) {
             cells = layout_extent_binary(pool, LAYOUT_EXTENT_MUL, cells,
                                          expand_axis_steps(state, mapped->layout.axis[i]));
     if (cells == NULL) {
-        expand_fail(state, mapped->definer, "size-overflow", "a kept tile has more than 2^63 cells");
+        expand_fail(state, mapped->definer, "size-overflow",
+                    "a kept tile has more than 2^63 cells");
         cells = layout_extent_constant(pool, 1);
     }
     ir_type type = {.form = IR_FORM_PRIVATE,
                     .dtype = mapped->type.dtype == BASE_INDEX ? BASE_I64 : mapped->type.dtype,
                     .slots = expand_slots_of(state, mapped)};
     type.extent[0] = cells;
-    ir_op *op = ir_op_create(state->module, IR_PRIVATE, state->builder.location, 0, NULL, 1, &type, 0);
+    ir_op *op =
+        ir_op_create(state->module, IR_PRIVATE, state->builder.location, 0, NULL, 1, &type, 0);
     op->attributes.extent = cells;
     op->results[0]->name = mapped->name;
     if (state->first_op != NULL)
@@ -74,7 +78,8 @@ static int64_t program_lanes(const expand_state *state, int program) {
     return 1;
 }
 
-/* One program axis from its position `at` in the grid: on lanes the last valid program is replayed past the end. */
+/* One program axis from its position `at` in the grid: on lanes the last valid program is replayed
+ * past the end. */
 static ir_value *program_index(expand_state *state, int program, ir_value *at) {
     ir_builder *b = &state->builder;
     int64_t lanes = program_lanes(state, program), step = state->module->programs[program].step;
@@ -85,8 +90,7 @@ static ir_value *program_index(expand_state *state, int program, ir_value *at) {
         ir_value *base = ir_build_binary(b, IR_MUL, at, ir_build_integer(b, BASE_I64, lanes));
         ir_value *index = ir_build_binary(b, IR_ADD, base, iota->results[0]);
         ir_value *count = ir_build_size(b, program_count(state, program));
-        ir_value *last =
-            ir_build_binary(b, IR_SUB, count, ir_build_integer(b, BASE_I64, 1));
+        ir_value *last = ir_build_binary(b, IR_SUB, count, ir_build_integer(b, BASE_I64, 1));
         state->active = ir_build_binary(b, IR_LT, index, count);
         at = ir_build_binary(b, IR_MINIMUM, index, last);
     }
@@ -114,7 +118,8 @@ static void expand_programs(expand_state *state) {
         }
         state->program[i] = program_index(state, i, at);
         state->program[i]->name = module->programs[i].name;
-        groups = groups == NULL ? NULL : layout_extent_binary(pool, LAYOUT_EXTENT_MUL, groups, count);
+        groups =
+            groups == NULL ? NULL : layout_extent_binary(pool, LAYOUT_EXTENT_MUL, groups, count);
     }
     if (groups == NULL) {
         expand_fail(state, NULL, "size-overflow", "the grid has more than 2^63 programs");
@@ -138,7 +143,8 @@ static bool varies_op(expand_state *state, ir_op *op) {
     bool change = false;
     bool is_loop = op->opcode == IR_FOR;
     for (int i = 0; i < op->operand_count && op->opcode != IR_IF && !is_loop; i++)
-        varies |= op->operands[i]->type.form == IR_FORM_TILE && state->varies[op->operands[i]->number];
+        varies |=
+            op->operands[i]->type.form == IR_FORM_TILE && state->varies[op->operands[i]->number];
     for (int i = 0; i < op->region_count; i++)
         change |= varies_region(state, op->regions[i]);
     for (int i = 0; i < op->result_count; i++) {
@@ -184,7 +190,8 @@ static void copy_array(expand_state *state, ir_value *to, ir_value *from) {
     b->region = outer;
 }
 
-/* A carried or merged value: the thread value that stands for the mapped `value` where `into` is meant. */
+/* A carried or merged value: the thread value that stands for the mapped `value` where `into` is
+ * meant. */
 static ir_value *carried(expand_state *state, const ir_value *value, const ir_value *into) {
     return expand_splat(state, state->value[value->number], expand_slots_of(state, into));
 }
@@ -195,7 +202,8 @@ static ir_type carried_type(const expand_state *state, const ir_value *value) {
     return slots > 0 ? ir_type_slots(dtype, slots) : ir_type_uniform(dtype);
 }
 
-/* The end of a loop body: arrays of tile carries are refilled, through copies where a carry feeds another. */
+/* The end of a loop body: arrays of tile carries are refilled, through copies where a carry feeds
+ * another. */
 static void expand_yield_arrays(expand_state *state, const ir_op *op, const ir_op *yield) {
     const ir_region *body = op->regions[0];
     ir_value **from = BASE_NEW_ARRAY(state->module->arena, ir_value *, yield->operand_count);
@@ -222,7 +230,8 @@ static void expand_for(expand_state *state, ir_op *op) {
         if (operands[i]->type.dtype != BASE_I64)
             operands[i] = ir_build_cast(b, operands[i], BASE_I64, IR_ROUND_ZERO);
         if (operands[i]->type.form != IR_FORM_UNIFORM)
-            expand_fail(state, op, "divergent-loop", "a loop bound differs between programs of a team");
+            expand_fail(state, op, "divergent-loop",
+                        "a loop bound differs between programs of a team");
     }
     for (int i = 0; i < carries; i++) {
         ir_value *argument = op->regions[0]->arguments[1 + i];
@@ -238,15 +247,14 @@ static void expand_for(expand_state *state, ir_op *op) {
     ir_op *loop = ir_build_op(b, IR_FOR, 3 + live, operands, live, types, 1);
     ir_region *outer = b->region;
     b->region = loop->regions[0];
-    ir_value *index =
-        ir_region_add_argument(state->module, b->region, ir_type_uniform(BASE_I64),
-                               op->regions[0]->arguments[0]->name);
+    ir_value *index = ir_region_add_argument(state->module, b->region, ir_type_uniform(BASE_I64),
+                                             op->regions[0]->arguments[0]->name);
     state->value[op->regions[0]->arguments[0]->number] = index;
     for (int i = 0, k = 0; i < carries; i++) {
         ir_value *argument = op->regions[0]->arguments[1 + i];
         if (state->array[argument->number] == NULL)
-            state->value[argument->number] = ir_region_add_argument(
-                state->module, b->region, types[k++], argument->name);
+            state->value[argument->number] =
+                ir_region_add_argument(state->module, b->region, types[k++], argument->name);
     }
     expand_region(state, op->regions[0]);
     const ir_op *yield = ir_region_yield(op->regions[0]);
@@ -266,7 +274,8 @@ static void expand_if(expand_state *state, ir_op *op) {
     ir_builder *b = &state->builder;
     ir_value *condition = state->value[op->operands[0]->number];
     if (condition->type.form != IR_FORM_UNIFORM)
-        expand_fail(state, op, "divergent-branch", "a condition differs between programs of a team");
+        expand_fail(state, op, "divergent-branch",
+                    "a condition differs between programs of a team");
     ir_type *types = BASE_NEW_ARRAY(state->module->arena, ir_type, op->result_count);
     int live = 0;
     for (int i = 0; i < op->result_count; i++) {

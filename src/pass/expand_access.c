@@ -22,9 +22,8 @@ static int parts_add(access_parts *parts, ir_value *value) {
 }
 
 static void parts_mask(expand_state *state, access_parts *parts, ir_value *bits) {
-    parts->bits = parts->bits == NULL
-                      ? bits
-                      : ir_build_binary(&state->builder, IR_AND, parts->bits, bits);
+    parts->bits =
+        parts->bits == NULL ? bits : ir_build_binary(&state->builder, IR_AND, parts->bits, bits);
 }
 
 /* An index value as base (uniform) or vector. */
@@ -113,7 +112,8 @@ static void access_build(expand_state *state, expand_place *place, ir_op *op, ir
     for (int i = 0; i < from->rank; i++) {
         const ir_index *old = &from->index[i];
         ir_index *index = &parts->access.index[i];
-        *index = (ir_index){.kind = IR_INDEX_AFFINE, .operand = -1, .vector = -1, .inside = old->inside};
+        *index =
+            (ir_index){.kind = IR_INDEX_AFFINE, .operand = -1, .vector = -1, .inside = old->inside};
         ir_value *value =
             old->operand >= 0 ? expand_use(state, place, op->operands[old->operand]) : NULL;
         if (old->kind == IR_INDEX_RANGE)

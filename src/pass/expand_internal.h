@@ -1,5 +1,5 @@
-/* What the files of the expand pass share: the mapped value -> thread value tables, and the place in a
- * sweep that an op is expanded for. */
+/* What the files of the expand pass share: the mapped value -> thread value tables, and the place
+ * in a sweep that an op is expanded for. */
 #ifndef PASS_EXPAND_INTERNAL_H
 #define PASS_EXPAND_INTERNAL_H
 
@@ -10,8 +10,9 @@ enum { EXPAND_MAX_AXES = 32, EXPAND_MAX_REDUCES = 64 };
 
 /* Where in a sweep: one step of every axis of the nest so far. */
 typedef struct expand_place {
-    ir_value *step[EXPAND_MAX_AXES];   /* uniform i64 by module axis; NULL: not in this sweep */
-    ir_value *domain[EXPAND_MAX_AXES]; /* mapped domain that the loop bound honours; NULL: the extent */
+    ir_value *step[EXPAND_MAX_AXES]; /* uniform i64 by module axis; NULL: not in this sweep */
+    ir_value
+        *domain[EXPAND_MAX_AXES]; /* mapped domain that the loop bound honours; NULL: the extent */
     ir_value *count; /* elements of the vector axis inside this guarded step; NULL: all of them */
     int32_t body;    /* number of the body being expanded: pulled cells are remembered within it */
 } expand_place;
@@ -22,8 +23,8 @@ typedef struct expand_state {
     base_diagnostics *diagnostics;
     ir_value **value; /* by mapped value number: the thread value */
     ir_value **array; /* by mapped value number: the private array of a kept tile */
-    int32_t *pulled;  /* by mapped value number: the body in which value[] was pulled from array[] */
-    bool *varies;     /* by mapped value number: a scalar that differs between the programs of a team */
+    int32_t *pulled; /* by mapped value number: the body in which value[] was pulled from array[] */
+    bool *varies; /* by mapped value number: a scalar that differs between the programs of a team */
     int32_t value_count;
     int32_t next_body;
     ir_op *first_op; /* private arrays are declared before it; NULL while the body is empty */
@@ -55,8 +56,8 @@ void expand_op(expand_state *state, expand_place *place, ir_op *op);
 ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped);
 /* Logical index of an axis at the place: uniform or i64(k). */
 ir_value *expand_axis_index(expand_state *state, const expand_place *place, int axis);
-/* bool that is true where every axis of the value is inside its domain; NULL when that is everywhere.
- * `only_axis` < 0: all axes. */
+/* bool that is true where every axis of the value is inside its domain; NULL when that is
+ * everywhere. `only_axis` < 0: all axes. */
 ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value *mapped,
                         int only_axis);
 /* bool(k): which elements of a guarded step are among its first `count`. */

@@ -3,8 +3,8 @@
  *     %d = sub %t, %m : f32<N>     at a step of a sweep over N (lane 8 | slot 4 | step *)
  *     %d = sub %t, %m : f32(4)     where %t is f32(4) and %m uniform
  *
- * Storage types compute in f32 (f16, bf16) and i32 (i8, u8) and convert back, which is exact for every op that
- * keeps its type. Functions take their portable form.
+ * Storage types compute in f32 (f16, bf16) and i32 (i8, u8) and convert back, which is exact for
+ * every op that keeps its type. Functions take their portable form.
  */
 #include "pass/expand_internal.h"
 #include "pass/portable_math.h"
@@ -39,9 +39,8 @@ ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped)
     if (array == NULL)
         return state->value[mapped->number];
     if (state->pulled[mapped->number] != place->body) {
-        ir_type type = array->type.slots > 0
-                           ? ir_type_slots(array->type.dtype, array->type.slots)
-                           : ir_type_uniform(array->type.dtype);
+        ir_type type = array->type.slots > 0 ? ir_type_slots(array->type.dtype, array->type.slots)
+                                             : ir_type_uniform(array->type.dtype);
         ir_value *cell = expand_cell(state, place, mapped);
         state->value[mapped->number] =
             ir_build_op(&state->builder, IR_PULL, 2, (ir_value *[]){array, cell}, 1, &type, 0)
@@ -66,8 +65,7 @@ ir_value *expand_axis_index(expand_state *state, const expand_place *place, int 
     ir_value *step = place->step[axis];
     if (axis != state->vector_axis)
         return step;
-    ir_value *base =
-        ir_build_binary(b, IR_MUL, step, ir_build_integer(b, BASE_I64, state->chunk));
+    ir_value *base = ir_build_binary(b, IR_MUL, step, ir_build_integer(b, BASE_I64, state->chunk));
     return ir_build_binary(b, IR_ADD, base, build_iota(state));
 }
 
@@ -93,10 +91,10 @@ ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value
         if (axis >= 0 && axis == state->vector_axis && place->count != NULL)
             bits = both(state, bits, expand_count_bits(state, place->count));
         if (domain != NULL && (axis < 0 || domain != place->domain[axis]))
-            bits = both(state, bits,
-                        ir_build_binary(&state->builder, IR_LT,
-                                        expand_axis_index(state, place, axis),
-                                        state->value[domain->number]));
+            bits =
+                both(state, bits,
+                     ir_build_binary(&state->builder, IR_LT, expand_axis_index(state, place, axis),
+                                     state->value[domain->number]));
     }
     return bits;
 }

@@ -5,11 +5,11 @@
  * becomes, with N on lane 8 | slot 4 | step *,
  *
  *     %a = for %c = 0 .. N // 32 carry(-inf) { %t = load ... width 8; yield maximum(%c, %t) }
- *     %b = for %c = N // 32 .. (N + 31) // 32 carry(%a) { ... mask range(N % 32) ... select(inside, %t, -inf) ... }
- *     %m = combine<max> fold<max> %b
+ *     %b = for %c = N // 32 .. (N + 31) // 32 carry(%a) { ... mask range(N % 32) ... select(inside,
+ * %t, -inf) ... } %m = combine<max> fold<max> %b
  *
- * The second loop is the guarded step: at most one trip; straight-line code when the extent is known, and absent
- * when it divides. An axis without lanes or slots has no guarded step.
+ * The second loop is the guarded step: at most one trip; straight-line code when the extent is
+ * known, and absent when it divides. An axis without lanes or slots has no guarded step.
  */
 #include "pass/expand_internal.h"
 
@@ -38,7 +38,8 @@ static int reduce_axis(const ir_op *reduce) {
     return reduce->operands[0]->layout.axis[reduce->attributes.axis];
 }
 
-/* One element enters: converted to the state, NaN and what is outside the domain replaced by the identity. */
+/* One element enters: converted to the state, NaN and what is outside the domain replaced by the
+ * identity. */
 static void reduce_accumulate(sweep_state *s, expand_place *place, int which) {
     expand_state *state = s->state;
     ir_builder *b = &state->builder;
@@ -68,7 +69,8 @@ static ir_value *build_collective(sweep_state *s, ir_opcode opcode, const ir_op 
     return op->results[0];
 }
 
-/* The carry at the end of the reduced axis: slots folded, lanes combined, back to the result's dtype. */
+/* The carry at the end of the reduced axis: slots folded, lanes combined, back to the result's
+ * dtype. */
 static ir_value *reduce_finish(sweep_state *s, int which) {
     expand_state *state = s->state;
     ir_op *op = s->reduces[which];
@@ -82,8 +84,7 @@ static ir_value *reduce_finish(sweep_state *s, int which) {
     base_dtype result = ir_monoid_result(op->attributes.monoid, op->operands[0]->type.dtype);
     if (result == BASE_INDEX)
         result = BASE_I64;
-    return result == dtype ? value
-                           : ir_build_cast(&state->builder, value, result, IR_ROUND_ZERO);
+    return result == dtype ? value : ir_build_cast(&state->builder, value, result, IR_ROUND_ZERO);
 }
 
 /* ---- what a sweep hands on ---- */
@@ -96,7 +97,8 @@ static ir_value *sweep_result_of(const sweep_state *s, const ir_value *inner) {
     return NULL;
 }
 
-/* Keeps the thread value of a yielded tile in its array or registers; a scalar becomes the result itself. */
+/* Keeps the thread value of a yielded tile in its array or registers; a scalar becomes the result
+ * itself. */
 static void sweep_keep(sweep_state *s, expand_place *place, ir_value *result, ir_value *value) {
     expand_state *state = s->state;
     ir_value *array = state->array[result->number];
@@ -131,7 +133,8 @@ static void sweep_body(sweep_state *s, expand_place *place) {
 
 /* ---- loops ---- */
 
-/* for lo .. hi over the steps of an axis, with the reductions as carries when it is the innermost. */
+/* for lo .. hi over the steps of an axis, with the reductions as carries when it is the innermost.
+ */
 static void sweep_loop(sweep_state *s, expand_place *place, int depth, ir_value *lo, ir_value *hi) {
     expand_state *state = s->state;
     ir_builder *b = &state->builder;
@@ -147,8 +150,8 @@ static void sweep_loop(sweep_state *s, expand_place *place, int depth, ir_value 
     ir_op *loop = ir_build_op(b, IR_FOR, 3 + carries, operands, carries, types, 1);
     ir_region *outer = b->region;
     b->region = loop->regions[0];
-    place->step[axis] = ir_region_add_argument(state->module, b->region,
-                                               ir_type_uniform(BASE_I64), NULL);
+    place->step[axis] =
+        ir_region_add_argument(state->module, b->region, ir_type_uniform(BASE_I64), NULL);
     for (int i = 0; i < carries; i++)
         s->carry[i] = ir_region_add_argument(state->module, b->region, types[i], NULL);
     sweep_nest(s, place, depth + 1);
@@ -179,7 +182,8 @@ static void sweep_axis_known(sweep_state *s, expand_place *place, int depth, int
     place->count = NULL;
 }
 
-/* The same with a bound that is known at run time: the guarded step is a loop of at most one trip. */
+/* The same with a bound that is known at run time: the guarded step is a loop of at most one trip.
+ */
 static void sweep_axis_runtime(sweep_state *s, expand_place *place, int depth, ir_value *bound,
                                int64_t chunk) {
     ir_builder *b = &s->state->builder;
@@ -190,8 +194,7 @@ static void sweep_axis_runtime(sweep_state *s, expand_place *place, int depth, i
     }
     ir_value *elements = ir_build_integer(b, BASE_I64, chunk);
     ir_value *full = ir_build_binary(b, IR_FLOOR_DIV, bound, elements);
-    ir_value *rest =
-        ir_build_binary(b, IR_SUB, bound, ir_build_binary(b, IR_MUL, full, elements));
+    ir_value *rest = ir_build_binary(b, IR_SUB, bound, ir_build_binary(b, IR_MUL, full, elements));
     ir_value *one = ir_build_integer(b, BASE_I64, 1);
     ir_value *end = ir_build_binary(b, IR_ADD, full, ir_build_binary(b, IR_MINIMUM, rest, one));
     sweep_loop(s, place, depth, zero, full);
@@ -200,7 +203,8 @@ static void sweep_axis_runtime(sweep_state *s, expand_place *place, int depth, i
     place->count = NULL;
 }
 
-/* The domain that everything observable in the sweep has on the axis, or NULL: the loop may stop there. */
+/* The domain that everything observable in the sweep has on the axis, or NULL: the loop may stop
+ * there. */
 static ir_value *sweep_common_domain(const sweep_state *s, int axis, bool *found) {
     ir_value *common = NULL;
     *found = false;

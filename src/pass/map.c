@@ -1,14 +1,14 @@
 /* map: level tile to level mapped, by a plan.
  *
- * Ops that work element by element move into sweeps (analysis/sweeps.h says which), every tile value gets the
- * module axes of its dimensions, and what crosses from one sweep to a later one is yielded and kept, loaded
- * again or computed again, as the plan says:
+ * Ops that work element by element move into sweeps (analysis/sweeps.h says which), every tile
+ * value gets the module axes of its dimensions, and what crosses from one sweep to a later one is
+ * yielded and kept, loaded again or computed again, as the plan says:
  *
- *     %t = load %x[%row, :]                %m = sweep (N) { %t = load ..; %r = reduce max %t; yield %r }
- *     %m = reduce max %t             ->    %e, %s = sweep (N) { %t' = load ..; %d = sub %t', %m;
- *     %e = exp (sub %t, %m)                                     %e' = exp %d; %r = reduce sum %e'; yield %e', %r }
- *     %s = reduce sum %e                   sweep (N) { %q = div %e, %s; store %y[%row, :], %q; yield }
- *     store %y[%row, :], div %e, %s
+ *     %t = load %x[%row, :]                %m = sweep (N) { %t = load ..; %r = reduce max %t; yield
+ * %r } %m = reduce max %t             ->    %e, %s = sweep (N) { %t' = load ..; %d = sub %t', %m;
+ *     %e = exp (sub %t, %m)                                     %e' = exp %d; %r = reduce sum %e';
+ * yield %e', %r } %s = reduce sum %e                   sweep (N) { %q = div %e, %s; store %y[%row,
+ * :], %q; yield } store %y[%row, :], div %e, %s
  *
  * It makes no choice. map_plan.c reads the plan.
  */
@@ -54,7 +54,8 @@ static void map_bind(map_state *state, ir_value *old_value, ir_value *value) {
 
 /* ---- ops ---- */
 
-/* A reduction over an axis of extent 1: the element itself, or the identity where the domain is empty. */
+/* A reduction over an axis of extent 1: the element itself, or the identity where the domain is
+ * empty. */
 static void map_single_reduce(map_state *state, ir_op *op) {
     ir_builder *b = &state->builder;
     ir_monoid monoid = op->attributes.monoid;
@@ -136,7 +137,8 @@ static ir_value *map_use(map_state *state, ir_value *old_value) {
                  old_value->definer != NULL ? old_value->definer->location
                                             : (base_location){.source = state->module->source},
                  "plan-storage", analysis_value_anchor(state->module->arena, old_value),
-                 "registers or private", "a value that a loop, branch or later sweep needs is not kept");
+                 "registers or private",
+                 "a value that a loop, branch or later sweep needs is not kept");
     return old_value;
 }
 
@@ -207,9 +209,8 @@ static void map_control(map_state *state, ir_op *op) {
     for (int k = 0; k < op->region_count; k++) {
         for (int i = 0; i < op->regions[k]->argument_count; i++) {
             ir_value *old_value = op->regions[k]->arguments[i];
-            ir_value *value =
-                ir_region_add_argument(state->module, copy->regions[k],
-                                       map_type(state, old_value), old_value->name);
+            ir_value *value = ir_region_add_argument(state->module, copy->regions[k],
+                                                     map_type(state, old_value), old_value->name);
             value->storage = state->storage[old_value->number];
             map_bind(state, old_value, value);
         }
@@ -249,7 +250,8 @@ static ir_storage map_default_storage(const map_state *state, const ir_value *va
     return IR_STORAGE_REGISTERS;
 }
 
-/* A tile carry has one storage: init, argument, yield and result; one that nobody reads has the least. */
+/* A tile carry has one storage: init, argument, yield and result; one that nobody reads has the
+ * least. */
 static bool map_carry_storage(void *pointer, ir_op *op) {
     map_state *state = pointer;
     if (op->opcode != IR_FOR && op->opcode != IR_IF)

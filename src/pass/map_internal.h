@@ -13,9 +13,10 @@ typedef struct map_state {
     ir_builder builder;
     analysis_axes axes;
     analysis_sweeps sweeps;
-    ir_storage *storage; /* by tile value number: what the plan says of a value that crosses sweeps */
-    ir_value **global;   /* by tile value number: its mapped value outside sweeps */
-    ir_value **local;    /* by tile value number: its copy in sweep local_sweep[number] */
+    ir_storage
+        *storage;      /* by tile value number: what the plan says of a value that crosses sweeps */
+    ir_value **global; /* by tile value number: its mapped value outside sweeps */
+    ir_value **local;  /* by tile value number: its copy in sweep local_sweep[number] */
     int *local_sweep;
     int sweep; /* index of the sweep being filled, -1 outside */
     bool failed;
@@ -24,8 +25,9 @@ typedef struct map_state {
 void map_fail(map_state *state, base_location location, const char *slug, const char *found,
               const char *expected, const char *message);
 
-/* Copies the plan's axes into module->axes, sets lanes, machine and hash; checks that every anchor of the module
- * has its line and every line its anchor, and that the digits are ones that expand can apply. */
+/* Copies the plan's axes into module->axes, sets lanes, machine and hash; checks that every anchor
+ * of the module has its line and every line its anchor, and that the digits are ones that expand
+ * can apply. */
 void map_plan_apply(map_state *state);
 /* The storage that the plan gives to a value that crosses sweeps. */
 ir_storage map_plan_storage(map_state *state, const ir_value *value);

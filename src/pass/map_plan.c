@@ -1,5 +1,5 @@
-/* Applying a plan's lines to a canonical tile module: axes, storage, widths; nothing is guessed. A missing, unknown or repeated
- * anchor is an error that names it. */
+/* Applying a plan's lines to a canonical tile module: axes, storage, widths; nothing is guessed. A
+ * missing, unknown or repeated anchor is an error that names it. */
 #include "pass/map_internal.h"
 
 #include <stdio.h>
@@ -41,7 +41,9 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
         if (!layout_axis_has(digits, LAYOUT_GROUP) || layout_axis_has(digits, LAYOUT_STEP) ||
             layout_axis_has(digits, LAYOUT_SLOT))
             return "a program axis lies on lanes and group";
-        return layout_axis_radix(digits, LAYOUT_GROUP) != 0 ? "the group digit of a program axis is `*`" : NULL;
+        return layout_axis_radix(digits, LAYOUT_GROUP) != 0
+                   ? "the group digit of a program axis is `*`"
+                   : NULL;
     }
     if (layout_axis_has(digits, LAYOUT_GROUP))
         return "an element axis lies on lanes, slots and steps";
@@ -50,7 +52,8 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
         return "slots are a power of two up to 64";
     int64_t extent, chunk = layout_axis_chunk(digits);
     bool known = layout_extent_known(&state->module->extents, axis->extent, &extent);
-    int64_t steps = layout_axis_has(digits, LAYOUT_STEP) ? layout_axis_radix(digits, LAYOUT_STEP) : 1;
+    int64_t steps =
+        layout_axis_has(digits, LAYOUT_STEP) ? layout_axis_radix(digits, LAYOUT_STEP) : 1;
     if (!known)
         return steps != 0 ? "a runtime extent needs the step digit `*`" : NULL;
     if (steps == 0)
@@ -86,7 +89,8 @@ static void apply_axes(map_state *state) {
         module->lanes = lanes > 1 && lanes <= 64 ? (int)lanes : module->lanes;
         if (lanes > 64 || (lanes & (lanes - 1)) != 0)
             map_fail(state, nowhere(state), "plan-axis", from->anchor,
-                     "lanes are a power of two up to 64", "the plan gives an axis digits that do not fit");
+                     "lanes are a power of two up to 64",
+                     "the plan gives an axis digits that do not fit");
     }
     if (vector_axes > 1)
         map_fail(state, nowhere(state), "plan-axis", NULL, "one axis with lane or slot digits",
@@ -98,13 +102,13 @@ static void apply_axes(map_state *state) {
 typedef enum line_kind { LINE_REDUCE, LINE_ACCESS, LINE_MATH } line_kind;
 
 static int line_count(const ir_plan *plan, line_kind kind) {
-    return kind == LINE_REDUCE ? plan->reduce_count
+    return kind == LINE_REDUCE   ? plan->reduce_count
            : kind == LINE_ACCESS ? plan->access_count
                                  : plan->math_count;
 }
 
 static const char *line_anchor(const ir_plan *plan, line_kind kind, int i) {
-    return kind == LINE_REDUCE ? plan->reduces[i].anchor
+    return kind == LINE_REDUCE   ? plan->reduces[i].anchor
            : kind == LINE_ACCESS ? plan->accesses[i].anchor
                                  : plan->maths[i].anchor;
 }

@@ -447,16 +447,16 @@ static void a_device_is_written_to_and_stays(void **state) {
 static void what_is_staged_can_be_discarded(void **state) {
     fixture *f = *state;
     cli_array array = make_array(f, BASE_F32, 1, (int64_t[]){3});
-    cli_npy_output first, second;
+    cli_output first, second;
     char other[128];
     snprintf(other, sizeof other, "%s/b.npy", f->root);
     assert_true(cli_npy_stage(&first, f->path, &array, &f->diagnostics));
     assert_true(cli_npy_stage(&second, other, &array, &f->diagnostics));
     assert_int_equal(count_files(f), 2);
     assert_int_equal(access(f->path, F_OK), -1);
-    assert_true(cli_npy_commit(&first, &f->diagnostics));
-    cli_npy_discard(&first);
-    cli_npy_discard(&second);
+    assert_true(cli_output_commit(&first, &f->diagnostics));
+    cli_output_discard(&first);
+    cli_output_discard(&second);
     assert_int_equal(access(f->path, F_OK), 0);
     assert_int_equal(count_files(f), 1);
     cli_array_free(&array);
@@ -465,10 +465,10 @@ static void what_is_staged_can_be_discarded(void **state) {
 static void a_place_lost_after_staging_leaves_nothing(void **state) {
     fixture *f = *state;
     cli_array array = make_array(f, BASE_F32, 1, (int64_t[]){3});
-    cli_npy_output output;
+    cli_output output;
     assert_true(cli_npy_stage(&output, f->path, &array, &f->diagnostics));
     assert_int_equal(mkdir(f->path, 0700), 0);
-    assert_false(cli_npy_commit(&output, &f->diagnostics));
+    assert_false(cli_output_commit(&output, &f->diagnostics));
     assert_int_equal(count_files(f), 1);
     cli_array_free(&array);
 }

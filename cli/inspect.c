@@ -1,0 +1,187 @@
+/* check, emit, plan: what the compiler makes of a kernel, without running it. show: an array. */
+#include "job.h"
+#include "npy.h"
+#include "output.h"
+
+#include "ir/print.h"
+#include "target/target.h"
+
+#include <string.h>
+
+enum { SHOW_LIMIT = 1000 };
+
+/* Opens, compiles to the stage and calls `print`; closes whatever happens. */
+static int inspect(const cli_options *options, compile_stage stage, int (*print)(cli_job *job)) {
+    cli_job job;
+    int status = cli_job_open(&job, options);
+    if (status == CLI_EXIT_OK)
+        status = cli_job_arguments(&job);
+    if (status == CLI_EXIT_OK)
+        status = cli_job_compile(&job, stage, true);
+    if (status == CLI_EXIT_OK)
+        status = print(&job);
+    cli_job_close(&job);
+    return status;
+}
+
+/* Text to -o FILE or to standard output. */
+static int deliver(cli_job *job, const char *text) {
+    if (job->options->output == NULL || strcmp(job->options->output, "-") == 0) {
+        fputs(text, stdout);
+        return CLI_EXIT_OK;
+    }
+    jmp_buf exhausted;
+    job->arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0)
+        return CLI_EXIT_SYSTEM;
+    cli_output output;
+    cli_output_part part = {text, (int64_t)strlen(text)};
+    if (cli_output_stage(&output, job->options->output, &part, 1, &job->diagnostics) &&
+        cli_output_commit(&output, &job->diagnostics))
+        return CLI_EXIT_OK;
+    cli_print_diagnostics(&job->diagnostics);
+    return CLI_EXIT_SYSTEM;
+}
+
+static int print_checked(cli_job *job) {
+    fprintf(stdout, "%s: kernel %s is fine\n", job->options->file,
+            text_kernel_name(job->compiled.kernel));
+    return CLI_EXIT_OK;
+}
+
+/* Without --kernel every kernel of the file is checked. */
+int cli_check(const cli_options *options) {
+    if (options->kernel != NULL)
+        return inspect(options, COMPILE_TO_TILE, print_checked);
+    cli_job job;
+    jmp_buf exhausted;
+    memset(&job, 0, sizeof job);
+    base_arena_init(&job.arena, base_allocator_default(), &exhausted);
+    base_diagnostics_init(&job.diagnostics, &job.arena);
+    if (setjmp(exhausted) != 0) {
+        base_arena_free(&job.arena);
+        return CLI_EXIT_SYSTEM;
+    }
+    int status = CLI_EXIT_SYSTEM, count = 0;
+    const char *names[256] = {0};
+    if (cli_read_file(&job.arena, options->file, &job.source, &job.diagnostics)) {
+        text_file *file = text_file_parse(&job.arena, &job.source, &job.diagnostics);
+        status = job.diagnostics.count > 0 ? CLI_EXIT_DIAGNOSTICS : CLI_EXIT_OK;
+        for (; status == CLI_EXIT_OK && count < text_file_count(file) && count < 256; count++)
+            names[count] = text_kernel_name(text_file_at(file, count));
+    }
+    cli_print_diagnostics(&job.diagnostics);
+    if (status == CLI_EXIT_OK && count == 0)
+        status = inspect(options, COMPILE_TO_TILE, print_checked);
+    for (int i = 0; i < count; i++) {
+        cli_options one = *options;
+        one.kernel = names[i];
+        int result = inspect(&one, COMPILE_TO_TILE, print_checked);
+        status = result > status ? result : status;
+    }
+    base_arena_free(&job.arena);
+    return status;
+}
+
+static int print_plan(cli_job *job) {
+    jmp_buf exhausted;
+    job->compiled.arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0)
+        return CLI_EXIT_SYSTEM;
+    base_text text;
+    base_text_init(&text, &job->compiled.arena);
+    ir_plan_print(&text, job->compiled.plan);
+    return deliver(job, text.bytes);
+}
+
+int cli_plan(const cli_options *options) {
+    return inspect(options, COMPILE_TO_PLAN, print_plan);
+}
+
+static int print_source(cli_job *job) {
+    return deliver(job, job->compiled.source_text);
+}
+
+static int print_module(cli_job *job) {
+    jmp_buf exhausted;
+    job->compiled.arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0)
+        return CLI_EXIT_SYSTEM;
+    base_text text;
+    base_text_init(&text, &job->compiled.arena);
+    bool tile = strcmp(job->options->level, "tile") == 0;
+    ir_module_print(&text, tile ? job->compiled.tile : job->compiled.module, true);
+    return deliver(job, text.bytes);
+}
+
+int cli_emit(const cli_options *options) {
+    static const struct {
+        const char *level;
+        compile_stage stage;
+    } levels[] = {
+        {"tile", COMPILE_TO_TILE}, {"mapped", COMPILE_TO_MAPPED}, {"thread", COMPILE_TO_THREAD}};
+    if (options->level == NULL) {
+        if (target_find(options->target) != NULL)
+            return inspect(options, COMPILE_TO_SOURCE, print_source);
+        fprintf(stderr, "croft: unknown target: %.200s\n  targets are", options->target);
+        for (int i = 0; target_at(i) != NULL; i++)
+            fprintf(stderr, " %s", target_at(i)->name);
+        fputs("\n", stderr);
+        return CLI_EXIT_USAGE;
+    }
+    for (int i = 0; i < 3; i++)
+        if (strcmp(levels[i].level, options->level) == 0)
+            return inspect(options, levels[i].stage, print_module);
+    fprintf(stderr, "croft: unknown level: %.200s\n  levels are tile, mapped, thread\n",
+            options->level);
+    return CLI_EXIT_USAGE;
+}
+
+/* ---- show ---- */
+
+void cli_print_array(const char *name, const cli_array *array) {
+    jmp_buf exhausted;
+    base_arena arena;
+    base_arena_init(&arena, base_allocator_default(), &exhausted);
+    if (setjmp(exhausted) == 0) {
+        base_text text;
+        base_text_init(&text, &arena);
+        base_text_format(&text, "%s: ", name);
+        cli_array_print_type(&text, array);
+        base_text_string(&text, "\n");
+        int64_t width = array->rank > 0 ? array->extent[array->rank - 1] : 1;
+        for (int64_t i = 0; i < array->count && i < SHOW_LIMIT; i++) {
+            base_text_string(&text, i % (width > 0 ? width : 1) == 0 ? "  " : " ");
+            cli_array_print_element(&text, array, i);
+            if ((i + 1) % (width > 0 ? width : 1) == 0)
+                base_text_string(&text, "\n");
+        }
+        if (array->count > SHOW_LIMIT)
+            base_text_format(&text, "\n  ... %lld elements in all\n", (long long)array->count);
+        fputs(text.bytes, stdout);
+    }
+    base_arena_free(&arena);
+}
+
+int cli_show(const cli_options *options) {
+    base_arena arena;
+    jmp_buf exhausted;
+    base_diagnostics diagnostics;
+    base_arena_init(&arena, base_allocator_default(), &exhausted);
+    base_diagnostics_init(&diagnostics, &arena);
+    int status = CLI_EXIT_SYSTEM;
+    cli_array array = {0};
+    if (setjmp(exhausted) == 0) {
+        if (cli_npy_read(options->file, false, &array, &diagnostics)) {
+            cli_print_array(options->file, &array);
+            status = CLI_EXIT_OK;
+        } else {
+            cli_print_diagnostics(&diagnostics);
+            bool file = strncmp(diagnostics.items[0].slug, "npy-", 4) != 0;
+            status = file ? CLI_EXIT_SYSTEM : CLI_EXIT_DIAGNOSTICS;
+        }
+    }
+    cli_array_free(&array);
+    base_arena_free(&arena);
+    return status;
+}

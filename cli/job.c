@@ -1,0 +1,304 @@
+/* A kernel file and its arguments, made into a compile request. */
+#include "job.h"
+
+#include "generate.h"
+#include "npy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const base_location nowhere = {0};
+
+void cli_print_diagnostics(const base_diagnostics *diagnostics) {
+    jmp_buf exhausted;
+    base_arena arena;
+    base_arena_init(&arena, base_allocator_default(), &exhausted);
+    if (setjmp(exhausted) == 0) {
+        base_text text;
+        base_text_init(&text, &arena);
+        base_diagnostics_render(&text, diagnostics);
+        fputs(text.bytes, stderr);
+    }
+    base_arena_free(&arena);
+}
+
+static bool read_refused(base_diagnostics *diagnostics, const char *path, int error) {
+    base_diagnostics_add(diagnostics, "file-open", nowhere, "%.400s: cannot read", path)->found =
+        base_diagnostics_text(diagnostics, "%s", strerror(error));
+    return false;
+}
+
+bool cli_read_file(base_arena *arena, const char *path, base_source *source,
+                   base_diagnostics *diagnostics) {
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return read_refused(diagnostics, path, errno);
+    base_text text;
+    base_text_init(&text, arena);
+    char block[65536];
+    ssize_t got;
+    while ((got = read(file, block, sizeof block)) != 0) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            int error = errno;
+            close(file);
+            return read_refused(diagnostics, path, error);
+        }
+        base_text_append(&text, block, (size_t)got);
+    }
+    close(file);
+    *source = (base_source){.name = path, .text = text.bytes, .length = (size_t)text.length};
+    return true;
+}
+
+/* ---- opening ---- */
+
+static int job_machine(cli_job *job) {
+    const char *name = job->options->machine;
+    job->machine = name != NULL ? machine_find(name) : machine_host();
+    if (job->machine != NULL)
+        return CLI_EXIT_OK;
+    fprintf(stderr, "croft: unknown machine: %.200s\n  machines are", name);
+    for (int i = 0; machine_at(i) != NULL; i++)
+        fprintf(stderr, " %s", machine_at(i)->name);
+    fputs("\n", stderr);
+    return CLI_EXIT_USAGE;
+}
+
+static bool plan_is_family(const char *plan) {
+    return plan == NULL || strcmp(plan, "fallback") == 0 || strcmp(plan, "row") == 0;
+}
+
+static int job_open(cli_job *job) {
+    const cli_options *options = job->options;
+    int status = job_machine(job);
+    if (status != CLI_EXIT_OK)
+        return status;
+    if (!cli_read_file(&job->arena, options->file, &job->source, &job->diagnostics) ||
+        (!plan_is_family(options->plan) &&
+         !cli_read_file(&job->arena, options->plan, &job->plan, &job->diagnostics))) {
+        cli_print_diagnostics(&job->diagnostics);
+        return CLI_EXIT_SYSTEM;
+    }
+    compile_request request = {.source = &job->source,
+                               .kernel = options->kernel,
+                               .partial = true,
+                               .machine = job->machine,
+                               .stage = COMPILE_TO_SYNTAX};
+    compile_run(&request, &job->syntax);
+    if (job->syntax.status == COMPILE_OUT_OF_MEMORY)
+        fputs("croft: out of memory\n", stderr);
+    cli_print_diagnostics(&job->syntax.diagnostics);
+    return job->syntax.status == COMPILE_OK         ? CLI_EXIT_OK
+           : job->syntax.status == COMPILE_REJECTED ? CLI_EXIT_DIAGNOSTICS
+                                                    : CLI_EXIT_SYSTEM;
+}
+
+int cli_job_open(cli_job *job, const cli_options *options) {
+    memset(job, 0, sizeof *job);
+    job->options = options;
+    jmp_buf exhausted;
+    base_arena_init(&job->arena, base_allocator_default(), &exhausted);
+    base_diagnostics_init(&job->diagnostics, &job->arena);
+    if (setjmp(exhausted) != 0) {
+        fputs("croft: out of memory\n", stderr);
+        return CLI_EXIT_SYSTEM;
+    }
+    return job_open(job);
+}
+
+/* ---- arguments ---- */
+
+static bool find_entry(const cli_job *job, const char *name, text_signature_entry *entry) {
+    for (int i = 0; text_kernel_signature(job->syntax.kernel, i, entry); i++)
+        if (strcmp(entry->name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool parse_dtype(const char *text, base_dtype *dtype) {
+    for (int i = 0; i < BASE_DTYPE_COUNT; i++) {
+        if (strcmp(base_dtype_name((base_dtype)i), text) == 0) {
+            *dtype = (base_dtype)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A number, a dtype, or nothing that the name can mean. */
+static bool parse_plain(cli_job *job, cli_argument *argument, const char *value) {
+    text_argument *text = &argument->text;
+    if (parse_dtype(value, &text->dtype)) {
+        text->kind = TEXT_ARGUMENT_DTYPE;
+        return true;
+    }
+    char *end = NULL;
+    errno = 0;
+    long long integer = strtoll(value, &end, 0);
+    text->kind = TEXT_ARGUMENT_NUMBER;
+    text->is_integer = end != value && *end == '\0' && errno == 0;
+    text->integer = integer;
+    text->number = (double)integer;
+    if (text->is_integer || base_number_parse(value, strlen(value), &text->number))
+        return true;
+    base_diagnostic *d =
+        base_diagnostics_add(&job->diagnostics, "argument-value", nowhere,
+                             "%.200s: not a number or an element type", text->name);
+    d->found = value;
+    d->expected = "a number such as 4 or 1e-5, or an element type such as f32";
+    return false;
+}
+
+static void describe_array(cli_argument *argument) {
+    text_argument *text = &argument->text;
+    text->kind = TEXT_ARGUMENT_TENSOR;
+    text->dtype = argument->array.dtype;
+    text->rank = argument->array.rank;
+    for (int i = 0; i < argument->array.rank; i++)
+        text->extent[i] = argument->array.extent[i];
+}
+
+/* The dtype that a tensor's dtype parameter has by `T=...` or by an array that was read, else its
+ * first choice. */
+static base_dtype wanted_dtype(const cli_job *job, const text_signature_entry *entry) {
+    for (int i = 0; entry->dtype_name != NULL && i < job->argument_count; i++) {
+        const cli_argument *other = &job->arguments[i];
+        text_signature_entry found;
+        if (strcmp(other->text.name, entry->dtype_name) == 0 &&
+            other->text.kind == TEXT_ARGUMENT_DTYPE)
+            return other->text.dtype;
+        if (other->array.memory != NULL && find_entry(job, other->text.name, &found) &&
+            found.dtype_name != NULL && strcmp(found.dtype_name, entry->dtype_name) == 0)
+            return other->array.dtype;
+    }
+    return entry->dtype;
+}
+
+/* Splits `in.npy,out.npy` of an inout tensor. */
+static const char *split_inout(cli_job *job, cli_argument *argument, const char *value) {
+    const char *comma = strrchr(value, ',');
+    if (argument->mode != IR_INOUT || comma == NULL)
+        return value;
+    argument->output_path = comma + 1;
+    return base_arena_copy(&job->arena, value, (size_t)(comma - value));
+}
+
+static bool read_tensor(cli_job *job, cli_argument *argument, const text_signature_entry *entry,
+                        const char *value, bool open_dtypes) {
+    if (argument->mode == IR_OUT) {
+        argument->text.kind = TEXT_ARGUMENT_TENSOR;
+        argument->text.dtype_open = argument->text.extent_open = true;
+        argument->output_path = value;
+        return true;
+    }
+    const char *input = split_inout(job, argument, value);
+    if (!cli_generate_is_spec(input)) {
+        if (open_dtypes)
+            return true;
+        bool bf16 = entry->dtype == BASE_BF16 || entry->dtype_name != NULL;
+        if (!cli_npy_read(input, bf16, &argument->array, &job->diagnostics))
+            return false;
+    } else {
+        const char *colon = strrchr(input, ':');
+        base_dtype written;
+        bool has_dtype = colon != NULL && parse_dtype(colon + 1, &written);
+        if (has_dtype == open_dtypes)
+            return true;
+        base_dtype wanted = wanted_dtype(job, entry);
+        if (!cli_generate(input, argument->text.name, job->options->seed,
+                          has_dtype ? NULL : &wanted, &argument->array, &job->diagnostics))
+            return false;
+    }
+    describe_array(argument);
+    return true;
+}
+
+/* One pass over the pairs; generated arrays without a type of their own come in the second. */
+static bool read_arguments(cli_job *job, bool open_dtypes) {
+    bool good = true;
+    for (int i = 0; i < job->argument_count; i++) {
+        cli_argument *argument = &job->arguments[i];
+        text_signature_entry entry;
+        bool known = find_entry(job, argument->text.name, &entry);
+        argument->is_tensor = known && entry.kind == TEXT_ENTRY_TENSOR;
+        if (argument->is_tensor) {
+            argument->mode = entry.mode;
+            good &= read_tensor(job, argument, &entry, job->options->pairs[i].value, open_dtypes);
+        } else if (!open_dtypes) {
+            good &= parse_plain(job, argument, job->options->pairs[i].value);
+        }
+    }
+    return good;
+}
+
+/* Files that cannot be read are the system's trouble, everything else the arguments'. */
+static int arguments_status(const cli_job *job) {
+    for (int i = 0; i < job->diagnostics.count; i++)
+        if (strncmp(job->diagnostics.items[i].slug, "file-", 5) == 0 ||
+            strcmp(job->diagnostics.items[i].slug, "array-memory") == 0)
+            return CLI_EXIT_SYSTEM;
+    return CLI_EXIT_DIAGNOSTICS;
+}
+
+int cli_job_arguments(cli_job *job) {
+    jmp_buf exhausted;
+    job->arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0) {
+        fputs("croft: out of memory\n", stderr);
+        return CLI_EXIT_SYSTEM;
+    }
+    for (int i = 0; i < job->options->pair_count; i++) {
+        const cli_pair *pair = &job->options->pairs[i];
+        job->arguments[i].text.name =
+            base_arena_copy(&job->arena, pair->name, (size_t)pair->name_length);
+    }
+    job->argument_count = job->options->pair_count;
+    if (read_arguments(job, false) && read_arguments(job, true))
+        return CLI_EXIT_OK;
+    cli_print_diagnostics(&job->diagnostics);
+    return arguments_status(job);
+}
+
+/* ---- compiling ---- */
+
+int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
+    text_argument arguments[CLI_ARGUMENT_LIMIT];
+    for (int i = 0; i < job->argument_count; i++)
+        arguments[i] = job->arguments[i].text;
+    const char *plan = job->options->plan;
+    planner_family family = plan == NULL                    ? PLANNER_AUTOMATIC
+                            : strcmp(plan, "fallback") == 0 ? PLANNER_FALLBACK
+                            : strcmp(plan, "row") == 0      ? PLANNER_ROW
+                                                            : PLANNER_AUTOMATIC;
+    compile_request request = {.source = &job->source,
+                               .kernel = job->options->kernel,
+                               .arguments = arguments,
+                               .argument_count = job->argument_count,
+                               .partial = partial,
+                               .machine = job->machine,
+                               .family = family,
+                               .plan = plan_is_family(plan) ? NULL : &job->plan,
+                               .stage = stage};
+    compile_free(&job->compiled);
+    compile_run(&request, &job->compiled);
+    cli_print_diagnostics(&job->compiled.diagnostics);
+    if (job->compiled.status == COMPILE_OUT_OF_MEMORY)
+        fputs("croft: out of memory\n", stderr);
+    return job->compiled.status == COMPILE_OK         ? CLI_EXIT_OK
+           : job->compiled.status == COMPILE_REJECTED ? CLI_EXIT_DIAGNOSTICS
+                                                      : CLI_EXIT_SYSTEM;
+}
+
+void cli_job_close(cli_job *job) {
+    for (int i = 0; i < job->argument_count; i++)
+        cli_array_free(&job->arguments[i].array);
+    compile_free(&job->compiled);
+    compile_free(&job->syntax);
+    base_arena_free(&job->arena);
+}

@@ -1,0 +1,52 @@
+/* A kernel file and its arguments, from the command line to a compile request.
+ *
+ *     cli_job_open      reads FILE, finds the kernel and its signature
+ *     cli_job_arguments name=value pairs -> arrays and text_argument
+ *     cli_job_compile   compile_run with the options' machine, plan and stage
+ *     cli_job_close
+ *
+ * Every failure has been printed to stderr when a function answers something else than CLI_EXIT_OK.
+ */
+#ifndef CLI_JOB_H
+#define CLI_JOB_H
+
+#include "array.h"
+#include "compile/compile.h"
+#include "options.h"
+
+typedef struct cli_argument {
+    text_argument text;
+    bool is_tensor;
+    ir_access_mode mode;
+    cli_array array;         /* in and inout: the input; out: made after binding */
+    const char *output_path; /* out and inout: where it goes, "-" = print, NULL = nowhere */
+} cli_argument;
+
+typedef struct cli_job {
+    const cli_options *options;
+    base_arena arena;
+    base_diagnostics diagnostics; /* of the command itself: files and values */
+    base_source source;
+    base_source plan;
+    const machine *machine;
+    compile_result syntax; /* signature */
+    cli_argument arguments[CLI_ARGUMENT_LIMIT];
+    int argument_count;
+    compile_result compiled;
+} cli_job;
+
+int cli_job_open(cli_job *job, const cli_options *options);
+/* Reads and generates the arrays that are given; what is missing is the binding's business. */
+int cli_job_arguments(cli_job *job);
+int cli_job_compile(cli_job *job, compile_stage stage, bool partial);
+void cli_job_close(cli_job *job);
+
+/* Prints findings to stderr. */
+void cli_print_diagnostics(const base_diagnostics *diagnostics);
+/* Prints an array's type and its elements, a row a line, at most 1,000. */
+void cli_print_array(const char *name, const cli_array *array);
+/* Reads a file whole into the arena; false with a finding. */
+bool cli_read_file(base_arena *arena, const char *path, base_source *source,
+                   base_diagnostics *diagnostics);
+
+#endif

@@ -1,0 +1,166 @@
+/* The command line: a table of options, everything else is the file or name=value. */
+#include "options.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cli_options_usage(FILE *out) {
+    fputs("croft: numeric kernels from short texts\n"
+          "\n"
+          "  croft run FILE.croft [NAME=VALUE ...]   run a kernel on arrays\n"
+          "  croft check FILE.croft [NAME=VALUE ...] report what is wrong with it\n"
+          "  croft emit FILE.croft [NAME=VALUE ...]  print the source for a target\n"
+          "  croft plan FILE.croft [NAME=VALUE ...]  print how it is mapped to the machine\n"
+          "  croft show FILE.npy                     print an array\n"
+          "  croft version\n"
+          "\n"
+          "values\n"
+          "  x=in.npy  y=out.npy  z=in.npy,out.npy   arrays of in, out and inout tensors\n"
+          "  x=randn:4x8[:DTYPE]  arange:4x8  ones:4x8  randint:4:0:8   made here (also zeros,\n"
+          "                       uniform, const:4x8:VALUE, special, magnitudes)\n"
+          "  y=-                  print the output\n"
+          "  eps=1e-6  R=4  T=bf16                   scalars, sizes, element types\n"
+          "\n"
+          "options\n"
+          "  --kernel NAME        of several kernels in a file\n"
+          "  --target NAME        cpu, or reference: double precision, outputs as f64\n"
+          "  --machine NAME       plan and emit for another machine\n"
+          "  --plan PLAN          fallback, row, or a file with a plan, obeyed exactly\n"
+          "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
+          "  --check              run: compare with the reference; exit 1 above the bound\n"
+          "  --tol X              run: an absolute tolerance, tightens the bound\n"
+          "  --seed N  --threads N  --compiler PATH  -o FILE\n"
+          "\n"
+          "exit codes: 0 fine, 1 a check failed, 2 usage, 3 kernel, arguments or plan refused,\n"
+          "4 file, compiler, device or memory\n",
+          out);
+}
+
+typedef enum option_kind {
+    OPTION_TEXT,
+    OPTION_FLAG,
+    OPTION_INTEGER,
+    OPTION_SEED,
+    OPTION_REAL
+} option_kind;
+
+typedef struct option_row {
+    const char *word;
+    option_kind kind;
+    size_t offset;
+} option_row;
+
+static const option_row option_rows[] = {
+    {"--kernel", OPTION_TEXT, offsetof(cli_options, kernel)},
+    {"--target", OPTION_TEXT, offsetof(cli_options, target)},
+    {"--machine", OPTION_TEXT, offsetof(cli_options, machine)},
+    {"--plan", OPTION_TEXT, offsetof(cli_options, plan)},
+    {"--level", OPTION_TEXT, offsetof(cli_options, level)},
+    {"--compiler", OPTION_TEXT, offsetof(cli_options, compiler)},
+    {"--output", OPTION_TEXT, offsetof(cli_options, output)},
+    {"-o", OPTION_TEXT, offsetof(cli_options, output)},
+    {"--seed", OPTION_SEED, offsetof(cli_options, seed)},
+    {"--threads", OPTION_INTEGER, offsetof(cli_options, threads)},
+    {"--tol", OPTION_REAL, offsetof(cli_options, tolerance)},
+    {"--check", OPTION_FLAG, offsetof(cli_options, check)},
+    {"--help", OPTION_FLAG, offsetof(cli_options, help)},
+    {"-h", OPTION_FLAG, offsetof(cli_options, help)},
+};
+
+static bool usage_error(const char *message, const char *word) {
+    fprintf(stderr, "croft: %s: %.200s\n(`croft --help` lists the options)\n", message, word);
+    return false;
+}
+
+static bool option_store(cli_options *options, const option_row *row, const char *value) {
+    char *field = (char *)options + row->offset;
+    char *end = NULL;
+    errno = 0;
+    switch (row->kind) {
+    case OPTION_TEXT:
+        memcpy(field, &value, sizeof value);
+        return true;
+    case OPTION_FLAG:
+        *(bool *)(void *)field = true;
+        return true;
+    case OPTION_SEED: {
+        uint64_t seed = strtoull(value, &end, 0);
+        memcpy(field, &seed, sizeof seed);
+        return end != value && *end == '\0' && errno == 0 && value[0] != '-';
+    }
+    case OPTION_INTEGER: {
+        long number = strtol(value, &end, 10);
+        int small = (int)number;
+        memcpy(field, &small, sizeof small);
+        return end != value && *end == '\0' && errno == 0 && number >= 0 && number <= 256;
+    }
+    case OPTION_REAL: {
+        double real = 0;
+        bool good = base_number_parse(value, strlen(value), &real) && real > 0;
+        memcpy(field, &real, sizeof real);
+        return good;
+    }
+    }
+    return false;
+}
+
+/* An option at argv[i]: the words it took, 0 when it is none, -1 when it is wrong. */
+static int option_parse(cli_options *options, int argc, char **argv, int i) {
+    const char *word = argv[i];
+    if (word[0] != '-' || word[1] == '\0')
+        return 0;
+    for (size_t k = 0; k < sizeof option_rows / sizeof option_rows[0]; k++) {
+        const option_row *row = &option_rows[k];
+        size_t length = strlen(row->word);
+        bool joined = row->kind != OPTION_FLAG && strncmp(word, row->word, length) == 0 &&
+                      word[length] == '=';
+        if (!joined && strcmp(word, row->word) != 0)
+            continue;
+        bool takes_next = row->kind != OPTION_FLAG && !joined;
+        if (takes_next && i + 1 >= argc)
+            return usage_error("the option needs a value", word) - 1;
+        const char *value = joined ? word + length + 1 : takes_next ? argv[i + 1] : "";
+        if (!option_store(options, row, value))
+            return usage_error("the option's value is not valid", word) - 1;
+        return takes_next ? 2 : 1;
+    }
+    return usage_error("unknown option", word) - 1;
+}
+
+static bool word_parse(cli_options *options, const char *word) {
+    const char *equals = strchr(word, '=');
+    if (equals == NULL || options->file == NULL) {
+        if (options->file != NULL)
+            return usage_error("not of the form NAME=VALUE", word);
+        options->file = word;
+        return true;
+    }
+    if (equals == word)
+        return usage_error("a name is missing before `=`", word);
+    if (options->pair_count == CLI_ARGUMENT_LIMIT)
+        return usage_error("too many arguments", word);
+    options->pairs[options->pair_count++] =
+        (cli_pair){.name = word, .name_length = (int)(equals - word), .value = equals + 1};
+    return true;
+}
+
+bool cli_options_parse(int argc, char **argv, cli_options *options) {
+    *options = (cli_options){.target = "cpu", .seed = 1};
+    for (int i = 1; i < argc;) {
+        int taken = option_parse(options, argc, argv, i);
+        if (taken < 0)
+            return false;
+        if (taken == 0) {
+            if (options->command == NULL)
+                options->command = argv[i];
+            else if (!word_parse(options, argv[i]))
+                return false;
+            taken = 1;
+        }
+        i += taken;
+    }
+    return true;
+}

@@ -1,0 +1,56 @@
+/* The command line as data: one command, one file, options, and name=value pairs. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Exit codes of the command. */
+enum {
+    CLI_EXIT_OK = 0,
+    CLI_EXIT_CHECK_FAILED = 1,
+    CLI_EXIT_USAGE = 2,
+    CLI_EXIT_DIAGNOSTICS = 3, /* the kernel, its arguments or the plan are refused */
+    CLI_EXIT_SYSTEM = 4,      /* a file, the compiler, a device or memory */
+};
+
+enum { CLI_ARGUMENT_LIMIT = 128 };
+
+typedef struct cli_pair {
+    const char *name; /* not NUL-terminated */
+    int name_length;
+    const char *value;
+} cli_pair;
+
+typedef struct cli_options {
+    const char *command;
+    const char *file;
+    cli_pair pairs[CLI_ARGUMENT_LIMIT];
+    int pair_count;
+    const char *kernel;   /* --kernel NAME */
+    const char *target;   /* --target cpu|reference */
+    const char *machine;  /* --machine NAME; NULL: this one */
+    const char *plan;     /* --plan fallback|row|FILE */
+    const char *level;    /* --level tile|mapped|thread */
+    const char *output;   /* -o FILE */
+    const char *compiler; /* --compiler PATH */
+    uint64_t seed;        /* --seed N */
+    int threads;          /* --threads N; 0: all processors */
+    bool check;           /* --check */
+    double tolerance;     /* --tol X; 0: none */
+    bool help;
+} cli_options;
+
+/* False, with the reason on stderr, when the words are off. */
+bool cli_options_parse(int argc, char **argv, cli_options *options);
+void cli_options_usage(FILE *out);
+
+/* What each command does with the options; the exit code. */
+int cli_run(const cli_options *options);
+int cli_check(const cli_options *options);
+int cli_emit(const cli_options *options);
+int cli_plan(const cli_options *options);
+int cli_show(const cli_options *options);
+
+#endif

@@ -1,0 +1,120 @@
+/* Output files: staging beside, renaming into place. */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME_TRIES = 1000 };
+
+static bool output_refuse(base_diagnostics *diagnostics, const char *path, int error) {
+    base_location nowhere = {0};
+    base_diagnostic *finding =
+        base_diagnostics_add(diagnostics, "file-write", nowhere, "%s: cannot write", path);
+    finding->found = base_diagnostics_text(diagnostics, "%s", strerror(error));
+    return false;
+}
+
+/* 0 or an errno. */
+static int write_all(int file, const void *bytes, int64_t length) {
+    const char *next = bytes;
+    while (length > 0) {
+        ssize_t written = write(file, next, (size_t)length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno;
+        next += written;
+        length -= written;
+    }
+    return 0;
+}
+
+/* Writes and closes; 0 or an errno. `sync`: until the data is on the disk, so that a disk that is
+ * full or broken says so now. */
+static int write_and_close(int file, const cli_output *output, bool sync) {
+    int error = 0;
+    for (int i = 0; i < output->part_count && error == 0; i++)
+        error = write_all(file, output->parts[i].bytes, output->parts[i].length);
+    if (error == 0 && sync && fsync(file) != 0 && errno != EINVAL && errno != ENOSYS)
+        error = errno;
+    if (close(file) != 0 && error == 0)
+        error = errno;
+    return error;
+}
+
+/* Opens a new file in the directory of `path`; its name does not depend on the target's, which may
+ * already be as long as a name can be. */
+static int create_beside(const char *path, char temporary[PATH_MAX]) {
+    const char *slash = strrchr(path, '/');
+    int directory_length = slash != NULL ? (int)(slash - path) + 1 : 0;
+    for (int i = 0; i < NAME_TRIES; i++) {
+        int written = snprintf(temporary, PATH_MAX, "%.*s.croft-%ld-%d.tmp", directory_length, path,
+                               (long)getpid(), i);
+        if (written >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file >= 0 || errno != EEXIST)
+            return file;
+    }
+    return -1;
+}
+
+/* All memory is taken before the file exists: an arena that unwinds leaves no file. */
+bool cli_output_stage(cli_output *output, const char *path, const cli_output_part *parts,
+                      int part_count, base_diagnostics *diagnostics) {
+    *output = (cli_output){.part_count = part_count};
+    for (int i = 0; i < part_count; i++)
+        output->parts[i] = parts[i];
+    struct stat status;
+    char resolved[PATH_MAX];
+    bool exists = stat(path, &status) == 0;
+    if (exists && S_ISDIR(status.st_mode))
+        return output_refuse(diagnostics, path, EISDIR);
+    if (exists && access(path, W_OK) != 0)
+        return output_refuse(diagnostics, path, errno);
+    bool direct = exists && !S_ISREG(status.st_mode);
+    const char *target = !direct && realpath(path, resolved) != NULL ? resolved : path;
+    output->path = base_arena_copy(diagnostics->arena, target, strlen(target));
+    if (direct)
+        return true;
+    char *temporary = base_arena_alloc(diagnostics->arena, PATH_MAX);
+    int file = create_beside(target, temporary);
+    if (file < 0)
+        return output_refuse(diagnostics, path, errno);
+    output->temporary = temporary;
+    if (exists)
+        (void)!fchmod(file, status.st_mode & 0777);
+    int error = write_and_close(file, output, true);
+    if (error == 0)
+        return true;
+    cli_output_discard(output);
+    return output_refuse(diagnostics, path, error);
+}
+
+bool cli_output_commit(cli_output *output, base_diagnostics *diagnostics) {
+    int error = 0;
+    if (output->temporary == NULL) {
+        int file = open(output->path, O_WRONLY | O_CLOEXEC);
+        error = file < 0 ? errno : write_and_close(file, output, false);
+    } else if (rename(output->temporary, output->path) != 0) {
+        error = errno;
+        cli_output_discard(output);
+    }
+    const char *path = output->path;
+    *output = (cli_output){0};
+    return error == 0 || output_refuse(diagnostics, path, error);
+}
+
+void cli_output_discard(cli_output *output) {
+    if (output->temporary != NULL)
+        unlink(output->temporary);
+    output->temporary = NULL;
+}

@@ -1,0 +1,396 @@
+/* run: a kernel on arrays, checked against the reference when asked.
+ *
+ *     arguments -> compile -> outputs allocated between guards -> launch -> compare -> files
+ *
+ * Nothing is written before everything has run, and no file is replaced before all are on disk.
+ */
+#include "job.h"
+#include "npy.h"
+#include "output.h"
+
+#include "runtime/cpu.h"
+#include "sim/reference.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD_BYTES = 4096, FLAG_LIMIT = 32 };
+
+typedef struct run_state {
+    cli_job *job;
+    const ir_module *module; /* level tile: the parameters */
+    bool reference_only;
+    cli_argument *tensors[CLI_ARGUMENT_LIMIT]; /* by module parameter; NULL for scalars */
+    cli_array before[CLI_ARGUMENT_LIMIT];      /* inout: the input, for the reference */
+    ir_constant scalars[CLI_ARGUMENT_LIMIT];
+    sim_reference reference;
+} run_state;
+
+/* ---- arguments ---- */
+
+static ir_constant scalar_constant(const text_argument *argument, base_dtype dtype) {
+    ir_constant constant = {.dtype = dtype, .integer = argument->integer, .real = argument->number};
+    if (argument->is_integer)
+        constant.real = (double)argument->integer;
+    if (dtype == BASE_F32)
+        constant.real = (double)(float)constant.real;
+    if (dtype == BASE_F16)
+        constant.real = base_f16_to_double(base_f16_from_double(constant.real));
+    if (dtype == BASE_BF16)
+        constant.real = base_bf16_to_double(base_bf16_from_double(constant.real));
+    return constant;
+}
+
+static cli_argument *find_argument(cli_job *job, const char *name) {
+    for (int i = 0; i < job->argument_count; i++)
+        if (strcmp(job->arguments[i].text.name, name) == 0)
+            return &job->arguments[i];
+    return NULL;
+}
+
+/* Makes the outputs, and copies of inout arrays when the reference will need the input. */
+static int make_arrays(run_state *run) {
+    cli_job *job = run->job;
+    const text_bindings *bindings = &job->compiled.bindings;
+    for (int i = 0; i < run->module->parameter_count; i++) {
+        const ir_parameter *parameter = &run->module->parameters[i];
+        const text_argument *bound = &bindings->arguments[i];
+        if (!parameter->is_tensor) {
+            run->scalars[i] = scalar_constant(bound, parameter->dtype);
+            continue;
+        }
+        cli_argument *argument = find_argument(job, parameter->name);
+        run->tensors[i] = argument;
+        cli_array *array = &argument->array;
+        cli_array input = *array;
+        bool made = true;
+        if (parameter->mode == IR_IN)
+            continue;
+        if (run->job->options->check || run->reference_only || parameter->mode == IR_OUT)
+            made = cli_array_create(array, bound->dtype, bound->rank, bound->extent, GUARD_BYTES,
+                                    parameter->name, &job->diagnostics);
+        if (made && array->memory != input.memory && parameter->mode == IR_INOUT) {
+            memcpy(array->data, input.data, (size_t)input.size_bytes);
+            run->before[i] = input;
+        } else if (made && job->options->check) {
+            cli_array_fill_unwritten(array);
+        }
+        if (!made) {
+            *array = input;
+            cli_print_diagnostics(&job->diagnostics);
+            return CLI_EXIT_SYSTEM;
+        }
+    }
+    return CLI_EXIT_OK;
+}
+
+/* ---- the cpu ---- */
+
+static int64_t scalar_bits(const ir_constant *constant) {
+    int64_t word = 0;
+    float real = (float)constant->real;
+    if (constant->dtype == BASE_F32) {
+        memcpy(&word, &real, sizeof real);
+        return word;
+    }
+    if (constant->dtype == BASE_F16)
+        return base_f16_from_double(constant->real);
+    if (constant->dtype == BASE_BF16)
+        return base_bf16_from_double(constant->real);
+    int64_t size = base_dtype_size(constant->dtype);
+    return size == 8 ? constant->integer : constant->integer & (((int64_t)1 << (8 * size)) - 1);
+}
+
+/* Sizes, then each tensor's strides in elements (dense), then the scalars. */
+static int64_t pack_words(const run_state *run, int64_t *words) {
+    const text_bindings *bindings = &run->job->compiled.bindings;
+    int64_t count = 0;
+    for (int i = 0; i < bindings->size_count; i++)
+        words[count++] = bindings->sizes[i];
+    for (int i = 0; i < run->module->parameter_count; i++) {
+        if (run->tensors[i] == NULL)
+            continue;
+        const cli_array *array = &run->tensors[i]->array;
+        int64_t stride = 1;
+        for (int k = array->rank - 1; k >= 0; k--) {
+            words[count + k] = stride;
+            stride *= array->extent[k] > 0 ? array->extent[k] : 1;
+        }
+        count += array->rank;
+    }
+    for (int i = 0; i < run->module->parameter_count; i++)
+        if (run->tensors[i] == NULL)
+            words[count++] = scalar_bits(&run->scalars[i]);
+    return count;
+}
+
+/* Above this a team is worth waking: about what two operations per element and byte moved take. */
+static double predicted_work_ns(const run_state *run) {
+    double bytes = 0;
+    for (int i = 0; i < run->module->parameter_count; i++)
+        if (run->tensors[i] != NULL)
+            bytes += (double)run->tensors[i]->array.size_bytes;
+    return bytes / 8;
+}
+
+static void split_flags(const char *flags, char room[1024], const char *list[FLAG_LIMIT + 1]) {
+    char *rest = NULL;
+    int count = 0;
+    snprintf(room, 1024, "%s", flags);
+    for (char *word = strtok_r(room, " ", &rest); word != NULL && count < FLAG_LIMIT;
+         word = strtok_r(NULL, " ", &rest))
+        list[count++] = word;
+    list[count] = NULL;
+}
+
+static int launch_loaded(run_state *run, runtime_device *device, runtime_module *module) {
+    void *pointers[CLI_ARGUMENT_LIMIT];
+    int64_t count = 0;
+    int64_t *words = calloc(CLI_ARGUMENT_LIMIT * 8, sizeof *words);
+    if (words == NULL)
+        return CLI_EXIT_SYSTEM;
+    for (int i = 0; i < run->module->parameter_count; i++)
+        if (run->tensors[i] != NULL)
+            pointers[count++] = run->tensors[i]->array.data;
+    runtime_launch launch = {.pointers = pointers,
+                             .pointer_count = count,
+                             .words = words,
+                             .word_count = pack_words(run, words),
+                             .work_ns = predicted_work_ns(run)};
+    runtime_report report;
+    int status = CLI_EXIT_OK;
+    if (device->vtable->launch(device, module, &launch, &report) != RUNTIME_OK) {
+        fprintf(stderr, "croft: %s\n", report.text);
+        status = CLI_EXIT_SYSTEM;
+    }
+    free(words);
+    return status;
+}
+
+static int launch_cpu(run_state *run) {
+    const cli_job *job = run->job;
+    runtime_cpu_config config = {
+        .compiler = {.compiler = job->options->compiler,
+                     .path = getenv("PATH"),
+                     .temporary_directory = getenv("TMPDIR")},
+        .team = {.threads = job->options->threads},
+    };
+    runtime_device *device = runtime_cpu_create(base_allocator_default(), &config);
+    if (device == NULL) {
+        fputs("croft: out of memory\n", stderr);
+        return CLI_EXIT_SYSTEM;
+    }
+    char room[1024];
+    const char *flags[FLAG_LIMIT + 1];
+    split_flags(job->machine->compiler_flags, room, flags);
+    runtime_artifact artifact = {.text = job->compiled.source_text,
+                                 .length = strlen(job->compiled.source_text),
+                                 .entry = job->compiled.entry,
+                                 .flags = flags};
+    static runtime_report report;
+    runtime_module *module = NULL;
+    int status = CLI_EXIT_SYSTEM;
+    if (device->vtable->load(device, &artifact, &module, &report) == RUNTIME_OK)
+        status = launch_loaded(run, device, module);
+    else
+        fprintf(stderr, "croft: %s\n", report.text);
+    device->vtable->unload(device, module);
+    device->vtable->destroy(device);
+    return status;
+}
+
+/* ---- the reference ---- */
+
+static sim_tensor as_sim_tensor(const cli_array *array) {
+    sim_tensor tensor = {.dtype = array->dtype, .rank = array->rank, .data = array->data};
+    int64_t stride = 1;
+    for (int k = array->rank - 1; k >= 0; k--) {
+        tensor.extent[k] = array->extent[k];
+        tensor.stride[k] = stride;
+        stride *= array->extent[k] > 0 ? array->extent[k] : 1;
+    }
+    return tensor;
+}
+
+static int print_faults(const sim_reference *reference) {
+    for (int i = 0; i < reference->fault_count; i++) {
+        const sim_fault *fault = &reference->faults[i];
+        fprintf(stderr, "%s:%d: fault: index %lld of dimension %d of `%s` is outside [0, %lld)",
+                fault->location.source != NULL ? fault->location.source->name : "kernel",
+                (int)fault->location.line, (long long)fault->index, fault->dimension, fault->tensor,
+                (long long)fault->extent);
+        fprintf(stderr, ", program (%lld)\n", (long long)fault->program[0]);
+    }
+    if (reference->fault_total > reference->fault_count)
+        fprintf(stderr, "and %lld more\n",
+                (long long)(reference->fault_total - reference->fault_count));
+    return reference->fault_total > 0 ? CLI_EXIT_CHECK_FAILED : CLI_EXIT_OK;
+}
+
+static int run_reference(run_state *run) {
+    sim_tensor tensors[CLI_ARGUMENT_LIMIT];
+    for (int i = 0; i < run->module->parameter_count; i++)
+        if (run->tensors[i] != NULL)
+            tensors[i] = as_sim_tensor(run->before[i].memory != NULL ? &run->before[i]
+                                                                     : &run->tensors[i]->array);
+    jmp_buf exhausted;
+    run->job->arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0) {
+        fputs("croft: out of memory in the reference\n", stderr);
+        return CLI_EXIT_SYSTEM;
+    }
+    sim_reference_run(&run->job->arena, run->module, run->job->compiled.plan,
+                      run->job->compiled.bindings.sizes, tensors, run->scalars, &run->reference);
+    return print_faults(&run->reference);
+}
+
+/* Floating outputs as f64, unrounded; integers in their type. */
+static int store_reference(run_state *run) {
+    for (int i = 0; i < run->module->parameter_count; i++) {
+        cli_argument *argument = run->tensors[i];
+        if (argument == NULL || argument->mode == IR_IN)
+            continue;
+        const sim_reference_tensor *from = &run->reference.tensors[i];
+        cli_array array = argument->array, wide;
+        if (!base_dtype_is_float(array.dtype)) {
+            for (int64_t k = 0; k < from->count; k++)
+                if (from->written[k])
+                    cli_array_set_integer(&array, k, from->integer[k]);
+            continue;
+        }
+        if (!cli_array_create(&wide, BASE_F64, array.rank, array.extent, 0, argument->text.name,
+                              &run->job->diagnostics)) {
+            cli_print_diagnostics(&run->job->diagnostics);
+            return CLI_EXIT_SYSTEM;
+        }
+        for (int64_t k = 0; k < from->count; k++)
+            cli_array_set(&wide, k, from->value[k]);
+        cli_array_free(&argument->array);
+        argument->array = wide;
+    }
+    return CLI_EXIT_OK;
+}
+
+/* ---- checking ---- */
+
+static void print_number(double value) {
+    char text[40];
+    base_number_print(text, value);
+    fputs(text, stdout);
+}
+
+static bool check_output(run_state *run, int parameter) {
+    cli_argument *argument = run->tensors[parameter];
+    sim_tensor got = as_sim_tensor(&argument->array);
+    sim_comparison result =
+        sim_compare(&run->reference.tensors[parameter], &got, run->job->options->tolerance);
+    bool guards = cli_array_guards_intact(&argument->array);
+    bool good = result.failed == 0 && guards;
+    printf("check %s: %s, %lld elements, largest error ", argument->text.name,
+           good ? "ok" : "FAILED", (long long)result.elements);
+    print_number(result.largest_error);
+    fputs(" of bound ", stdout);
+    print_number(result.its_bound);
+    printf(", %lld either way, %lld failed\n", (long long)result.loose, (long long)result.failed);
+    if (result.failed > 0) {
+        printf("  worst at flat index %lld: got ", (long long)result.worst);
+        print_number(result.worst_got);
+        fputs(", expected ", stdout);
+        print_number(result.worst_expected);
+        fputs("\n", stdout);
+    }
+    if (!guards)
+        printf("  memory around %s was written\n", argument->text.name);
+    return good;
+}
+
+static int check_outputs(run_state *run) {
+    int status = run_reference(run);
+    if (status == CLI_EXIT_SYSTEM)
+        return status;
+    for (int i = 0; i < run->module->parameter_count; i++)
+        if (run->tensors[i] != NULL && run->tensors[i]->mode != IR_IN && !check_output(run, i))
+            status = CLI_EXIT_CHECK_FAILED;
+    return status;
+}
+
+/* ---- outputs ---- */
+
+static int write_outputs(run_state *run) {
+    cli_output outputs[CLI_ARGUMENT_LIMIT];
+    int count = 0;
+    bool good = true;
+    for (int i = 0; i < run->module->parameter_count && good; i++) {
+        cli_argument *argument = run->tensors[i];
+        if (argument == NULL || argument->output_path == NULL)
+            continue;
+        if (strcmp(argument->output_path, "-") == 0)
+            cli_print_array(argument->text.name, &argument->array);
+        else
+            good = cli_npy_stage(&outputs[count++], argument->output_path, &argument->array,
+                                 &run->job->diagnostics);
+    }
+    for (int i = 0; i < count; i++) {
+        if (good)
+            good = cli_output_commit(&outputs[i], &run->job->diagnostics);
+        else
+            cli_output_discard(&outputs[i]);
+    }
+    if (!good)
+        cli_print_diagnostics(&run->job->diagnostics);
+    return good ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;
+}
+
+static int write_outputs_guarded(run_state *run) {
+    jmp_buf exhausted;
+    run->job->arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0)
+        return CLI_EXIT_SYSTEM;
+    return write_outputs(run);
+}
+
+/* ---- run ---- */
+
+static int run_compiled(run_state *run) {
+    run->module = run->job->compiled.tile;
+    int status = make_arrays(run);
+    if (status == CLI_EXIT_OK && run->reference_only) {
+        int faults = run_reference(run);
+        status = faults == CLI_EXIT_SYSTEM ? faults : store_reference(run);
+        if (status == CLI_EXIT_OK)
+            status = write_outputs_guarded(run) == CLI_EXIT_OK ? faults : CLI_EXIT_SYSTEM;
+        return status;
+    }
+    int check = CLI_EXIT_OK;
+    if (status == CLI_EXIT_OK)
+        status = launch_cpu(run);
+    if (status == CLI_EXIT_OK && run->job->options->check)
+        check = check_outputs(run);
+    if (status == CLI_EXIT_OK && check != CLI_EXIT_SYSTEM)
+        status = write_outputs_guarded(run);
+    return status != CLI_EXIT_OK ? status : check;
+}
+
+int cli_run(const cli_options *options) {
+    bool reference = strcmp(options->target, "reference") == 0;
+    if (!reference && strcmp(options->target, "cpu") != 0) {
+        fprintf(stderr, "croft: unknown target: %.200s\n  targets are cpu, reference\n",
+                options->target);
+        return CLI_EXIT_USAGE;
+    }
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is then a failed write, not a kill */
+    cli_job job;
+    run_state run = {.job = &job, .reference_only = reference};
+    int status = cli_job_open(&job, options);
+    if (status == CLI_EXIT_OK)
+        status = cli_job_arguments(&job);
+    if (status == CLI_EXIT_OK)
+        status = cli_job_compile(&job, reference ? COMPILE_TO_PLAN : COMPILE_TO_SOURCE, false);
+    if (status == CLI_EXIT_OK)
+        status = run_compiled(&run);
+    for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++)
+        cli_array_free(&run.before[i]);
+    cli_job_close(&job);
+    return status;
+}
