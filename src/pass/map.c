@@ -14,8 +14,6 @@
  */
 #include "pass/map_internal.h"
 
-#include <string.h>
-
 static void map_region(map_state *state, ir_region *from, ir_region *to);
 static ir_value *map_use(map_state *state, ir_value *old_value);
 
@@ -283,10 +281,12 @@ pass_result pass_map(ir_module *module, pass_context *context) {
         return PASS_FAILED;
     map_storages(&state);
     ir_region_walk(&module->body, map_carry_storage, &state);
-    ir_region tile = module->body;
-    memset(&module->body, 0, sizeof module->body);
     module->level = IR_MAPPED;
     state.builder = (ir_builder){.module = module};
-    map_region(&state, &tile, &module->body);
+    ir_region *mapped = BASE_NEW(module->arena, ir_region);
+    map_region(&state, &module->body, mapped);
+    module->body = *mapped;
+    for (ir_op *op = module->body.first; op != NULL; op = op->next)
+        op->parent = &module->body;
     return state.failed ? PASS_FAILED : PASS_CHANGED;
 }
