@@ -2,13 +2,21 @@
  * bound.
  *
  * Every element is (value, error). error is the bound E of what an implementation that computes in
- * the op's own type, with the reduction depths of the plan, may differ by: load 0;  v = f(a, b):
- * |df/da| E(a) + |df/db| E(b) + k u |v| + tiny   (k: 1, or the stated ulps, ir/math.def) sum: the
- * sum of the E plus depth u sum|a|; prod likewise in relative terms; max, min, select: the largest
- * E u is the unit roundoff and tiny the least subnormal of the type the op computes in. Range is
- * emulated: past the largest finite number of the type a value becomes inf, under half the least
- * subnormal 0. Integers are exact. Where a comparison, index or rounding to integer lies within E
- * of its edge, or E is not finite, the element is `loose`: either outcome passes and is counted.
+ * the op's own type, with the reduction depths of the plan, may differ by:
+ *
+ *     load             0; so has every sum and product of exact numbers that the type holds exactly
+ *     v = f(a, b)      |df/da| E(a) + |df/db| E(b) + k u |v| + tiny; k: 1, or the ulps of math.def
+ *     sum              the sum of the E plus d u sum|a|, d: depth of the plan's tree
+ *     prod             likewise in relative terms
+ *     max, min         the largest E of what may be taken
+ *     select           the E of what is taken; a condition within E of its edge adds |a - b|
+ *
+ * u is the unit roundoff and tiny the least subnormal of the type the op computes in. Range is
+ * emulated: what rounds past the largest finite number of the type becomes inf, under half the
+ * least subnormal 0. Integers are exact. Where a comparison, an index or a rounding to an integer
+ * lies within E of its edge either outcome passes; where E is not finite every outcome does. Such
+ * an element is `loose`, and counted. (A choice between two close floats is not loose: E tells how
+ * far apart they are.)
  */
 #ifndef SIM_REFERENCE_H
 #define SIM_REFERENCE_H
@@ -30,10 +38,10 @@ typedef struct sim_tensor {
  * kernel stored. */
 typedef struct sim_reference_tensor {
     int64_t count;
-    double *value;    /* floats: unrounded */
-    double *error;    /* floats: E */
-    int64_t *integer; /* integers and bool: exact */
-    bool *loose;
+    double *value;    /* floats: unrounded; else NULL */
+    int64_t *integer; /* integers and bool; else NULL */
+    double *error;    /* E; for integers how far off they may be, 0 but for choices at their edge */
+    bool *loose;      /* floats: E is not finite; integers: E is not 0 */
     bool *written;
 } sim_reference_tensor;
 
@@ -47,7 +55,7 @@ typedef struct sim_fault {
 } sim_fault;
 
 typedef struct sim_reference {
-    sim_reference_tensor *tensors; /* one per module parameter; only tensors are set */
+    sim_reference_tensor *tensors; /* one per module parameter; set for `out` and `inout` */
     sim_fault faults[BASE_DIAGNOSTIC_LIMIT];
     int fault_count;
     int64_t fault_total;
@@ -55,8 +63,8 @@ typedef struct sim_reference {
 
 /* Runs a tile module on all programs. tensors[i] is the i-th parameter of the module (ignored for
  * scalars), scalars[i] its value, sizes[s] the value of symbol s. plan gives the depth of each
- * reduction (NULL: as if sequential, depth = extent). Inputs are read only; outputs start as given.
- * Memory comes from the arena. */
+ * reduction (NULL: as if sequential, depth = extent). Inputs are read only; outputs start as given
+ * (data NULL: as NaN). Memory comes from the arena: the outputs and the tiles of one program. */
 void sim_reference_run(base_arena *arena, const ir_module *module, const ir_plan *plan,
                        const int64_t *sizes, const sim_tensor *tensors, const ir_constant *scalars,
                        sim_reference *result);
@@ -65,14 +73,15 @@ void sim_reference_run(base_arena *arena, const ir_module *module, const ir_plan
  * rounding to its dtype; NaN passes NaN, an infinity its own sign, -0 passes +0; loose elements
  * pass and are counted. */
 typedef struct sim_comparison {
-    int64_t elements, failed, loose;
-    double largest_error; /* |got - value| where that is largest relative to its bound */
+    int64_t elements, failed, loose; /* of the elements that the reference wrote */
+    int64_t unwritten;               /* the others: not compared */
+    double largest_error;            /* |got - value| where that is largest relative to its bound */
     double its_bound;
-    int64_t worst; /* flat index of that element */
+    int64_t worst; /* flat index of that element; -1: nothing was compared */
     double worst_got, worst_expected;
 } sim_comparison;
 
-/* tighten > 0: an absolute tolerance that may only lower the bound. */
+/* tighten > 0: an absolute tolerance that may only lower the bound of floats. */
 sim_comparison sim_compare(const sim_reference_tensor *expected, const sim_tensor *got,
                            double tighten);
 
