@@ -50,6 +50,10 @@ ir_value *expand_splat(expand_state *state, ir_value *value, int slots);
 /* Slots of the thread value of a mapped value: 0 = uniform. */
 int expand_slots_of(const expand_state *state, const ir_value *mapped);
 
+/* expand_control.c: a for, or an if, with its regions. */
+void expand_for(expand_state *state, ir_op *op);
+void expand_if(expand_state *state, ir_op *op);
+
 /* expand_op.c: one op that is no region, at a place (NULL: outside sweeps). */
 void expand_op(expand_state *state, expand_place *place, ir_op *op);
 /* The thread value of a mapped value, pulled from its array where it is kept in one. */
@@ -68,6 +72,14 @@ ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_v
 /* expand_access.c */
 void expand_load(expand_state *state, expand_place *place, ir_op *op);
 void expand_store(expand_state *state, expand_place *place, ir_op *op);
+
+/* expand_reduce.c: the running state before the first element, after one more, and the result. */
+ir_value *expand_reduce_begin(expand_state *state, const ir_op *op);
+ir_value *expand_reduce_enter(expand_state *state, expand_place *place, const ir_op *op,
+                              ir_value *carry);
+ir_value *expand_reduce_finish(expand_state *state, const ir_op *op, ir_value *value);
+/* The module axis that is reduced. */
+int expand_reduce_axis(const ir_op *op);
 
 /* expand_sweep.c */
 void expand_sweep(expand_state *state, ir_op *sweep);

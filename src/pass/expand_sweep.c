@@ -5,8 +5,9 @@
  * becomes, with N on lane 8 | slot 4 | step *,
  *
  *     %a = for %c = 0 .. N // 32 carry(-inf) { %t = load ... width 8; yield maximum(%c, %t) }
- *     %b = for %c = N // 32 .. (N + 31) // 32 carry(%a) { ... mask range(N % 32) ... select(inside,
- * %t, -inf) ... } %m = combine<max> fold<max> %b
+ *     %b = for %c = N // 32 .. (N + 31) // 32 carry(%a) {
+ *         %t = load ... mask range(N % 32); yield maximum(%c, select(inside, %t, -inf)) }
+ *     %m = combine<max> fold<max> %b
  *
  * The second loop is the guarded step: at most one trip; straight-line code when the extent is
  * known, and absent when it divides. An axis without lanes or slots has no guarded step.
@@ -24,68 +25,6 @@ typedef struct sweep_state {
 } sweep_state;
 
 static void sweep_nest(sweep_state *s, expand_place *place, int depth);
-
-/* ---- reductions ---- */
-
-static ir_value *reduce_identity(sweep_state *s, const ir_op *reduce) {
-    base_dtype state_dtype =
-        ir_monoid_state(reduce->attributes.monoid, reduce->operands[0]->type.dtype);
-    return ir_build_constant(&s->state->builder,
-                             ir_monoid_identity(reduce->attributes.monoid, state_dtype));
-}
-
-static int reduce_axis(const ir_op *reduce) {
-    return reduce->operands[0]->layout.axis[reduce->attributes.axis];
-}
-
-/* One element enters: converted to the state, NaN and what is outside the domain replaced by the
- * identity. */
-static void reduce_accumulate(sweep_state *s, expand_place *place, int which) {
-    expand_state *state = s->state;
-    ir_builder *b = &state->builder;
-    ir_op *op = s->reduces[which];
-    ir_monoid monoid = op->attributes.monoid;
-    ir_value *value = expand_use(state, place, op->operands[0]);
-    base_dtype dtype = ir_monoid_state(monoid, value->type.dtype);
-    if (dtype != value->type.dtype)
-        value = ir_build_cast(b, value, dtype, IR_ROUND_ZERO);
-    ir_value *identity = reduce_identity(s, op);
-    bool ignore = op->attributes.nan == IR_NAN_IGNORE && dtype == BASE_F32;
-    if (ignore && (monoid == IR_MONOID_SUM || monoid == IR_MONOID_PROD))
-        value = ir_build_select(b, ir_build_binary(b, IR_EQ, value, value), value, identity);
-    ir_value *bits = expand_inside(state, place, op->operands[0], -1);
-    if (bits != NULL)
-        value = ir_build_select(b, bits, value, identity);
-    const ir_monoid_info *info = ir_monoid_describe(monoid);
-    ir_opcode combine = ignore ? info->combine_ignoring_nan : info->combine;
-    s->carry[which] = ir_build_binary(b, combine, s->carry[which], value);
-}
-
-static ir_value *build_collective(sweep_state *s, ir_opcode opcode, const ir_op *reduce,
-                                  ir_value *value, ir_type type) {
-    ir_op *op = ir_build_op(&s->state->builder, opcode, 1, &value, 1, &type, 0);
-    op->attributes.monoid = reduce->attributes.monoid;
-    op->attributes.nan = reduce->attributes.nan;
-    return op->results[0];
-}
-
-/* The carry at the end of the reduced axis: slots folded, lanes combined, back to the result's
- * dtype. */
-static ir_value *reduce_finish(sweep_state *s, int which) {
-    expand_state *state = s->state;
-    ir_op *op = s->reduces[which];
-    ir_value *value = s->carry[which];
-    base_dtype dtype = value->type.dtype;
-    if (reduce_axis(op) == state->vector_axis && value->type.form == IR_FORM_SLOTS) {
-        if (value->type.slots > 1)
-            value = build_collective(s, IR_FOLD, op, value, ir_type_slots(dtype, 1));
-        value = build_collective(s, IR_COMBINE, op, value, ir_type_uniform(dtype));
-    }
-    base_dtype result = ir_monoid_result(op->attributes.monoid, op->operands[0]->type.dtype);
-    if (result == BASE_INDEX)
-        result = BASE_I64;
-    return result == dtype ? value : ir_build_cast(&state->builder, value, result, IR_ROUND_ZERO);
-}
 
 /* ---- what a sweep hands on ---- */
 
@@ -116,10 +55,12 @@ static void sweep_body(sweep_state *s, expand_place *place) {
     int which = 0;
     for (ir_op *op = s->sweep->regions[0]->first; op != NULL; op = op->next) {
         s->state->builder.location = op->location;
-        if (op->opcode == IR_REDUCE)
-            reduce_accumulate(s, place, which++);
-        else if (op->opcode != IR_YIELD)
+        if (op->opcode == IR_REDUCE) {
+            s->carry[which] = expand_reduce_enter(s->state, place, op, s->carry[which]);
+            which++;
+        } else if (op->opcode != IR_YIELD) {
             expand_op(s->state, place, op);
+        }
     }
     ir_op *yield = ir_region_yield(s->sweep->regions[0]);
     for (int i = 0; i < yield->operand_count; i++) {
@@ -256,9 +197,8 @@ static void sweep_nest(sweep_state *s, expand_place *place, int depth) {
     }
     bool innermost = depth + 1 >= axes;
     for (int i = 0; innermost && i < s->reduce_count; i++) {
-        int slots = expand_slots_of(s->state, s->reduces[i]->operands[0]);
         s->state->builder.location = s->reduces[i]->location;
-        s->carry[i] = expand_splat(s->state, reduce_identity(s, s->reduces[i]), slots);
+        s->carry[i] = expand_reduce_begin(s->state, s->reduces[i]);
     }
     if (axes == 0)
         sweep_body(s, place);
@@ -269,7 +209,7 @@ static void sweep_nest(sweep_state *s, expand_place *place, int depth) {
         ir_value *result = sweep_result_of(s, s->reduces[i]->results[0]);
         if (result == NULL)
             continue;
-        ir_value *value = reduce_finish(s, i);
+        ir_value *value = expand_reduce_finish(s->state, s->reduces[i], s->carry[i]);
         if (value->name == NULL)
             value->name = s->reduces[i]->results[0]->name;
         sweep_keep(s, place, result, value);
@@ -282,7 +222,7 @@ static bool sweep_check(sweep_state *s) {
     for (ir_op *op = s->sweep->regions[0]->first; op != NULL; op = op->next) {
         if (op->opcode != IR_REDUCE)
             continue;
-        int axis = reduce_axis(op);
+        int axis = expand_reduce_axis(op);
         bool inner = axes == 0 || s->sweep->attributes.axes[axes - 1] == axis;
         if (!inner || s->reduce_count == EXPAND_MAX_REDUCES) {
             expand_fail(s->state, op, "sweep-order",

@@ -1,0 +1,70 @@
+/* Expansion of reductions: identity, one element entering, and the end of the reduced axis.
+ *
+ *     %r = reduce max %t : f32        %a = maximum(%a, %t) at every step, then
+ *                                     %m = combine<max> fold<max> %a
+ *
+ * The running state is a slot vector where the operand is one: slots and lanes reduce apart and
+ * meet at the end, when the reduced axis is the one that they hold.
+ */
+#include "pass/expand_internal.h"
+
+static ir_value *reduce_identity(expand_state *state, const ir_op *reduce) {
+    base_dtype state_dtype =
+        ir_monoid_state(reduce->attributes.monoid, reduce->operands[0]->type.dtype);
+    return ir_build_constant(&state->builder,
+                             ir_monoid_identity(reduce->attributes.monoid, state_dtype));
+}
+
+int expand_reduce_axis(const ir_op *reduce) {
+    return reduce->operands[0]->layout.axis[reduce->attributes.axis];
+}
+
+ir_value *expand_reduce_begin(expand_state *state, const ir_op *op) {
+    int slots = expand_slots_of(state, op->operands[0]);
+    return expand_splat(state, reduce_identity(state, op), slots);
+}
+
+/* One element enters: converted to the state, NaN and what is outside the domain replaced by the
+ * identity. */
+ir_value *expand_reduce_enter(expand_state *state, expand_place *place, const ir_op *op,
+                              ir_value *carry) {
+    ir_builder *b = &state->builder;
+    ir_monoid monoid = op->attributes.monoid;
+    ir_value *value = expand_use(state, place, op->operands[0]);
+    base_dtype dtype = ir_monoid_state(monoid, value->type.dtype);
+    if (dtype != value->type.dtype)
+        value = ir_build_cast(b, value, dtype, IR_ROUND_ZERO);
+    ir_value *identity = reduce_identity(state, op);
+    bool ignore = op->attributes.nan == IR_NAN_IGNORE && dtype == BASE_F32;
+    if (ignore && (monoid == IR_MONOID_SUM || monoid == IR_MONOID_PROD))
+        value = ir_build_select(b, ir_build_binary(b, IR_EQ, value, value), value, identity);
+    ir_value *bits = expand_inside(state, place, op->operands[0], -1);
+    if (bits != NULL)
+        value = ir_build_select(b, bits, value, identity);
+    const ir_monoid_info *info = ir_monoid_describe(monoid);
+    ir_opcode combine = ignore ? info->combine_ignoring_nan : info->combine;
+    return ir_build_binary(b, combine, carry, value);
+}
+
+static ir_value *build_collective(expand_state *state, ir_opcode opcode, const ir_op *reduce,
+                                  ir_value *value, ir_type type) {
+    ir_op *op = ir_build_op(&state->builder, opcode, 1, &value, 1, &type, 0);
+    op->attributes.monoid = reduce->attributes.monoid;
+    op->attributes.nan = reduce->attributes.nan;
+    return op->results[0];
+}
+
+/* The carry at the end of the reduced axis: slots folded, lanes combined, back to the result's
+ * dtype. */
+ir_value *expand_reduce_finish(expand_state *state, const ir_op *op, ir_value *value) {
+    base_dtype dtype = value->type.dtype;
+    if (expand_reduce_axis(op) == state->vector_axis && value->type.form == IR_FORM_SLOTS) {
+        if (value->type.slots > 1)
+            value = build_collective(state, IR_FOLD, op, value, ir_type_slots(dtype, 1));
+        value = build_collective(state, IR_COMBINE, op, value, ir_type_uniform(dtype));
+    }
+    base_dtype result = ir_monoid_result(op->attributes.monoid, op->operands[0]->type.dtype);
+    if (result == BASE_INDEX)
+        result = BASE_I64;
+    return result == dtype ? value : ir_build_cast(&state->builder, value, result, IR_ROUND_ZERO);
+}
