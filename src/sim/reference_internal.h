@@ -10,7 +10,8 @@
 #include "sim/reference_number.h"
 
 /* What an IR value holds: C order, `count` elements. value for floats, integer for the others, an
- * error for both. What lies outside the domain is poison: a certain NaN, or `sim_poison_integer`. */
+ * error for both. What lies outside the domain is poison: a certain NaN, or `sim_poison_integer`.
+ */
 typedef struct sim_tile {
     base_dtype dtype;
     int rank;

@@ -77,7 +77,8 @@ static sim_number settle_corners(scalar_function *apply, sim_number a, sim_numbe
 
 /* ---- sums and products ---- */
 
-/* The sum of two exact numbers that is itself a number of the type (a two-sum without remainder). */
+/* The sum of two exact numbers that is itself a number of the type (a two-sum without remainder).
+ */
 static bool sum_is_exact(const sim_float_format *format, double a, double b, double sum) {
     double from_b = sum - a;
     double remainder = (a - (sum - from_b)) + (b - from_b);
