@@ -1,5 +1,5 @@
 /* The FP64 reference: what each op of level tile computes, with values that the test knows by other
- * means. Errors are test/unit/reference_error.c's. */
+ * means. Errors are test/unit/reference_bounds.c's. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
