@@ -1,0 +1,401 @@
+/* Loads and stores in C: one vector access per slot where the lanes are neighbours in memory.
+ *
+ * The address of an element is the sum over dimensions of (base + lane * lane_stride + slot *
+ * slot_stride + vector) * stride; the last stride is 1. What the addresses of a slot look like
+ * (`shape`) and which lanes take part (`guard`) choose the function of the prelude:
+ *
+ *                 all lanes       one condition    the first n             a mask
+ *     same        splat(x[i])     c ? .. : fill    load_where              load_where
+ *     neighbours  load            c ? .. : fill    load_first              load_where
+ *     strided     load_stride     c ? .. : fill    load_stride_first       load_where
+ *     scattered   load_at         c ? .. : fill    load_where              load_where
+ *
+ * Lanes that do not take part touch no memory. Where an address may be wild (under a mask) it is
+ * computed with wrapping arithmetic, as an index, and becomes a pointer only where it is used. */
+#include "target/emitter_internal.h"
+
+#include <string.h>
+
+typedef enum access_shape {
+    SHAPE_SCALAR,
+    SHAPE_SAME,
+    SHAPE_NEIGHBOURS,
+    SHAPE_STRIDED,
+    SHAPE_SCATTERED
+} access_shape;
+
+typedef enum guard_kind { GUARD_NONE, GUARD_IF, GUARD_FIRST, GUARD_LANES } guard_kind;
+
+typedef struct access_guard {
+    guard_kind kind;
+    const char *text; /* the condition, n, or the mask */
+} access_guard;
+
+typedef struct access_state {
+    target_emitter *e;
+    const ir_op *op;
+    const ir_access *access;
+    const char *pointer;
+    const char *strides[IR_MAX_RANK]; /* NULL for 1 */
+    const char *type;                 /* of the memory's elements, or vectors of them */
+    base_dtype dtype;                 /* of the tensor */
+    bool vector;
+    bool scattered; /* an index has a vector operand */
+    access_shape shape;
+    int slots;
+} access_state;
+
+/* ---- sums ---- */
+
+/* a + b; NULL is 0. `wrap`: by a function that wraps. */
+static const char *add(const access_state *s, bool wrap, const char *a, const char *b) {
+    if (a == NULL || b == NULL)
+        return a == NULL ? b : a;
+    return target_emit_text(s->e, wrap ? "add_i64(%s, %s)" : "%s + %s", a, b);
+}
+
+static const char *times(const access_state *s, bool wrap, const char *a, const char *stride) {
+    if (a == NULL || stride == NULL)
+        return a;
+    if (strcmp(a, "1") == 0)
+        return stride;
+    if (wrap)
+        return target_emit_text(s->e, "mul_i64(%s, %s)", a, stride);
+    return target_emit_text(s->e, strpbrk(a, "+-") != NULL ? "(%s) * %s" : "%s * %s", a, stride);
+}
+
+static const char *number(const access_state *s, int64_t value) {
+    return value == 0 ? NULL : target_emit_integer(s->e, value);
+}
+
+/* The part of the address that neither slot nor lane changes. */
+static const char *base_offset(const access_state *s, bool wrap) {
+    const char *sum = NULL;
+    for (int d = 0; d < s->access->rank; d++) {
+        int operand = s->access->index[d].operand;
+        const char *name = operand < 0 ? NULL : target_emit_name(s->e, s->op->operands[operand], 0);
+        if (name != NULL && strcmp(name, "0") == 0)
+            name = NULL;
+        sum = add(s, wrap, sum, times(s, wrap, name, s->strides[d]));
+    }
+    return sum;
+}
+
+/* The part that a slot adds: its strides, and with one lane its vectors. */
+static const char *slot_offset(const access_state *s, bool wrap, int slot) {
+    const char *sum = NULL;
+    for (int d = 0; d < s->access->rank; d++) {
+        const ir_index *index = &s->access->index[d];
+        const char *part = number(s, (int64_t)((uint64_t)slot * (uint64_t)index->slot_stride));
+        if (index->vector >= 0 && !s->vector)
+            part = add(s, wrap, part, target_emit_name(s->e, s->op->operands[index->vector], slot));
+        sum = add(s, wrap, sum, times(s, wrap, part, s->strides[d]));
+    }
+    return sum;
+}
+
+static const char *offset(const access_state *s, bool wrap, int slot) {
+    const char *sum = add(s, wrap, base_offset(s, wrap), slot_offset(s, wrap, slot));
+    return sum != NULL ? sum : "0";
+}
+
+/* What one lane adds to the address. */
+static const char *lane_stride(const access_state *s) {
+    const char *sum = NULL;
+    for (int d = 0; d < s->access->rank; d++)
+        sum = add(s, true, sum,
+                  times(s, true, number(s, s->access->index[d].lane_stride), s->strides[d]));
+    return sum;
+}
+
+/* The addresses of all lanes, as a vector. */
+static const char *addresses(const access_state *s, int slot) {
+    target_emitter *e = s->e;
+    int lanes = e->module->lanes;
+    const char *sum = target_emit_text(e, "splat_i64x%d(%s)", lanes, offset(s, true, slot));
+    const char *stride = lane_stride(s);
+    if (stride != NULL) {
+        const char *lane = target_c_iota(e, 1, 0);
+        if (strcmp(stride, "1") != 0)
+            lane =
+                target_emit_text(e, "mul_i64x%d(%s, splat_i64x%d(%s))", lanes, lane, lanes, stride);
+        sum = target_emit_text(e, "add_i64x%d(%s, %s)", lanes, sum, lane);
+    }
+    for (int d = 0; d < s->access->rank; d++) {
+        const ir_index *index = &s->access->index[d];
+        if (index->vector < 0)
+            continue;
+        const char *part = target_emit_operand(e, s->op->operands[index->vector], slot, true);
+        if (s->strides[d] != NULL)
+            part = target_emit_text(e, "mul_i64x%d(%s, splat_i64x%d(%s))", lanes, part, lanes,
+                                    s->strides[d]);
+        sum = target_emit_text(e, "add_i64x%d(%s, %s)", lanes, sum, part);
+    }
+    return sum;
+}
+
+/* ---- guards ---- */
+
+static access_guard guard_of_range(const access_state *s, int slot) {
+    const ir_access *access = s->access;
+    const char *count = target_emit_name(s->e, s->op->operands[access->mask], 0);
+    int64_t first = slot * access->mask_slot_stride;
+    if (!s->vector || access->mask_lane_stride == 0)
+        return (access_guard){
+            GUARD_IF, target_emit_text(s->e, "%s > %s", count, target_emit_integer(s->e, first))};
+    if (access->mask_lane_stride == 1 && first >= 0)
+        return (access_guard){GUARD_FIRST, target_emit_text(s->e, "left(%s, %s)", count,
+                                                            target_emit_integer(s->e, first))};
+    int lanes = s->e->module->lanes;
+    return (access_guard){GUARD_LANES,
+                          target_emit_text(s->e, "lt_i64x%d(%s, splat_i64x%d(%s))", lanes,
+                                           target_c_iota(s->e, access->mask_lane_stride, first),
+                                           lanes, count)};
+}
+
+static access_guard guard_of_mask(const access_state *s, int slot) {
+    if (s->access->mask_kind == IR_MASK_NONE)
+        return (access_guard){GUARD_NONE, NULL};
+    if (s->access->mask_kind == IR_MASK_RANGE)
+        return guard_of_range(s, slot);
+    const ir_value *mask = s->op->operands[s->access->mask];
+    return (access_guard){target_emit_is_vector(s->e, &mask->type) ? GUARD_LANES : GUARD_IF,
+                          target_emit_name(s->e, mask, slot)};
+}
+
+/* Any guard as a mask of lanes. */
+static const char *guard_mask(const access_state *s, access_guard guard) {
+    int lanes = s->e->module->lanes;
+    switch (guard.kind) {
+    case GUARD_NONE:
+        return target_emit_text(s->e, "splat_i32x%d(-1)", lanes);
+    case GUARD_IF:
+        return target_emit_text(s->e, "splat_i32x%d(-(%s))", lanes, guard.text);
+    case GUARD_FIRST:
+        return target_emit_text(s->e, "first_i32x%d(%s)", lanes, guard.text);
+    case GUARD_LANES:
+        return guard.text;
+    }
+    return guard.text;
+}
+
+/* The guard of a slot: its mask, and inside `when` that mask too. */
+static access_guard guard_of_slot(const access_state *s, int slot) {
+    access_guard guard = guard_of_mask(s, slot);
+    const char *when = s->e->when;
+    if (when != NULL && guard.kind == GUARD_NONE)
+        return (access_guard){GUARD_LANES, when};
+    if (when != NULL)
+        return (access_guard){GUARD_LANES,
+                              target_emit_text(s->e, "%s & %s", when, guard_mask(s, guard))};
+    bool by_count = s->shape == SHAPE_NEIGHBOURS || s->shape == SHAPE_STRIDED;
+    if (guard.kind == GUARD_FIRST && !by_count)
+        return (access_guard){GUARD_LANES, guard_mask(s, guard)};
+    return guard;
+}
+
+/* ---- what an access looks like ---- */
+
+static access_shape shape_of(const access_state *s) {
+    const ir_access *access = s->access;
+    if (!s->vector)
+        return SHAPE_SCALAR;
+    if (s->scattered)
+        return SHAPE_SCATTERED;
+    bool same = true, outer_same = true;
+    for (int d = 0; d < access->rank; d++) {
+        same = same && access->index[d].lane_stride == 0;
+        outer_same = outer_same && (d == access->rank - 1 || access->index[d].lane_stride == 0);
+    }
+    if (same)
+        return SHAPE_SAME;
+    return outer_same && access->index[access->rank - 1].lane_stride == 1 ? SHAPE_NEIGHBOURS
+                                                                          : SHAPE_STRIDED;
+}
+
+/* The parameter of a tensor value. */
+static int parameter_of(const ir_module *module, const ir_value *tensor) {
+    int parameter = 0;
+    while (module->parameters[parameter].value != tensor)
+        parameter++;
+    return parameter;
+}
+
+/* Slots that the operands from `first` on have: those of the first one that has any. */
+static int slots_of_operands(const ir_op *op) {
+    for (int i = op->operand_count - 1; i > 0; i--)
+        if (op->operands[i]->type.form == IR_FORM_SLOTS)
+            return op->operands[i]->type.slots;
+    return 1;
+}
+
+static access_state access_begin(target_emitter *e, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    int parameter = parameter_of(e->module, op->operands[0]);
+    access_state s = {.e = e,
+                      .op = op,
+                      .access = access,
+                      .pointer = e->parameters[parameter].name,
+                      .dtype = op->operands[0]->type.dtype};
+    bool lanes_differ = e->when != NULL;
+    for (int d = 0; d < access->rank; d++) {
+        s.strides[d] = d == access->rank - 1 ? NULL : e->parameters[parameter].strides[d];
+        s.scattered = s.scattered || access->index[d].vector >= 0;
+        lanes_differ = lanes_differ || access->index[d].lane_stride != 0;
+    }
+    if (op->result_count > 0) {
+        s.slots = target_emit_slots(&op->results[0]->type);
+        s.vector = target_emit_is_vector(e, &op->results[0]->type);
+    } else {
+        s.slots = slots_of_operands(op);
+        s.vector = e->dialect->vectors(e) &&
+                   (lanes_differ || s.slots > 1 ||
+                    op->operands[op->operand_count - 1]->type.form == IR_FORM_SLOTS || s.scattered);
+    }
+    s.shape = shape_of(&s);
+    s.type = e->dialect->type(e, target_c_memory_dtype(s.dtype), s.vector);
+    return s;
+}
+
+/* With several unguarded slots the common part becomes a pointer of its own. */
+static void hoist_pointer(access_state *s, const char *wanted, bool writes) {
+    if (s->access->mask_kind != IR_MASK_NONE || s->e->when != NULL || s->slots < 2 ||
+        s->shape == SHAPE_SCATTERED)
+        return;
+    const char *base = base_offset(s, false);
+    if (base == NULL)
+        return;
+    target_emitter *e = s->e;
+    const char *name = target_emit_fresh(e, target_emit_text(e, "%.32s_at", wanted));
+    const char *element = e->dialect->type(e, target_c_memory_dtype(s->dtype), false);
+    target_emit_line(e, "%s%s *const %s = %s + %s;", writes ? "" : "const ", element, name,
+                     s->pointer, base);
+    s->pointer = name;
+}
+
+/* Pointer plus what it does not hold yet. */
+static const char *place(const access_state *s, const char *original, int slot) {
+    const char *rest = s->pointer != original
+                           ? slot_offset(s, false, slot)
+                           : add(s, false, base_offset(s, false), slot_offset(s, false, slot));
+    return rest == NULL ? s->pointer : target_emit_text(s->e, "%s + %s", s->pointer, rest);
+}
+
+static const char *element(const access_state *s, const char *original, int slot) {
+    const char *where = place(s, original, slot);
+    if (where == s->pointer)
+        return target_emit_text(s->e, "*%s", where);
+    return target_emit_text(s->e, "%s[%s]", s->pointer, where + strlen(s->pointer) + 3);
+}
+
+/* ---- loads ---- */
+
+/* All lanes of one slot. */
+static const char *load_all(const access_state *s, const char *original, int slot) {
+    target_emitter *e = s->e;
+    switch (s->shape) {
+    case SHAPE_SCALAR:
+        return element(s, original, slot);
+    case SHAPE_SAME:
+        return target_emit_text(e, "splat_%s(%s)", s->type, element(s, original, slot));
+    case SHAPE_NEIGHBOURS:
+        return target_emit_text(e, "load_%s(%s)", s->type, place(s, original, slot));
+    case SHAPE_STRIDED:
+        return target_emit_text(e, "load_stride_%s(%s, %s)", s->type, place(s, original, slot),
+                                lane_stride(s));
+    case SHAPE_SCATTERED:
+        return target_emit_text(e, "load_at_%s(%s, %s)", s->type, s->pointer, addresses(s, slot));
+    }
+    return NULL;
+}
+
+static const char *load_fill(const access_state *s, int slot) {
+    target_emitter *e = s->e;
+    if (s->access->fill < 0) {
+        const char *zero = s->dtype == BASE_F32 ? "0.0f" : "0";
+        return s->vector ? target_emit_text(e, "splat_%s(%s)", s->type, zero) : zero;
+    }
+    const char *fill = target_emit_operand(e, s->op->operands[s->access->fill], slot, s->vector);
+    return target_c_to_memory(e, s->dtype, s->vector, fill);
+}
+
+static const char *load_slot(const access_state *s, const char *original, int slot) {
+    target_emitter *e = s->e;
+    access_guard guard = guard_of_slot(s, slot);
+    if (guard.kind == GUARD_NONE)
+        return load_all(s, original, slot);
+    const char *fill = load_fill(s, slot);
+    if (guard.kind == GUARD_IF)
+        return target_emit_text(e, "(%s ? %s : %s)", guard.text, load_all(s, original, slot), fill);
+    if (guard.kind == GUARD_LANES)
+        return target_emit_text(e, "load_where_%s(%s, %s, %s, %s)", s->type, s->pointer,
+                                addresses(s, slot), guard.text, fill);
+    if (s->shape == SHAPE_NEIGHBOURS)
+        return target_emit_text(e, "load_first_%s(%s, %s, %s, %s)", s->type, s->pointer,
+                                offset(s, true, slot), guard.text, fill);
+    return target_emit_text(e, "load_stride_first_%s(%s, %s, %s, %s, %s)", s->type, s->pointer,
+                            offset(s, true, slot), lane_stride(s), guard.text, fill);
+}
+
+void target_c_load(target_emitter *emitter, const ir_op *op) {
+    const ir_value *result = op->results[0];
+    access_state s = access_begin(emitter, op);
+    const char *original = s.pointer;
+    target_emit_take_names(emitter, result, original);
+    hoist_pointer(&s, result->name != NULL ? result->name : original, false);
+    for (int slot = 0; slot < s.slots; slot++)
+        target_emit_define(
+            emitter, result, slot,
+            target_c_from_memory(emitter, s.dtype, s.vector, load_slot(&s, original, slot)));
+}
+
+/* ---- stores ---- */
+
+static const char *store_all(const access_state *s, const char *original, int slot,
+                             const char *value) {
+    target_emitter *e = s->e;
+    switch (s->shape) {
+    case SHAPE_SCALAR:
+        return target_emit_text(e, "%s = %s;", element(s, original, slot), value);
+    case SHAPE_NEIGHBOURS:
+        return target_emit_text(e, "store_%s(%s, %s);", s->type, place(s, original, slot), value);
+    case SHAPE_STRIDED:
+        return target_emit_text(e, "store_stride_%s(%s, %s, %s);", s->type,
+                                place(s, original, slot), lane_stride(s), value);
+    case SHAPE_SAME:
+    case SHAPE_SCATTERED:
+        return target_emit_text(e, "store_at_%s(%s, %s, %s);", s->type, s->pointer,
+                                addresses(s, slot), value);
+    }
+    return NULL;
+}
+
+static const char *store_slot(const access_state *s, const char *original, int slot,
+                              const char *value) {
+    target_emitter *e = s->e;
+    access_guard guard = guard_of_slot(s, slot);
+    if (guard.kind == GUARD_NONE)
+        return store_all(s, original, slot, value);
+    if (guard.kind == GUARD_IF)
+        return target_emit_text(e, "if (%s) %s", guard.text, store_all(s, original, slot, value));
+    if (guard.kind == GUARD_LANES)
+        return target_emit_text(e, "store_where_%s(%s, %s, %s, %s);", s->type, s->pointer,
+                                addresses(s, slot), guard.text, value);
+    if (s->shape == SHAPE_NEIGHBOURS)
+        return target_emit_text(e, "store_first_%s(%s, %s, %s, %s);", s->type, s->pointer,
+                                offset(s, true, slot), guard.text, value);
+    return target_emit_text(e, "store_stride_first_%s(%s, %s, %s, %s, %s);", s->type, s->pointer,
+                            offset(s, true, slot), lane_stride(s), guard.text, value);
+}
+
+void target_c_store(target_emitter *emitter, const ir_op *op) {
+    access_state s = access_begin(emitter, op);
+    const char *original = s.pointer;
+    const ir_value *value = op->operands[op->operand_count - 1];
+    hoist_pointer(&s, original, true);
+    for (int slot = 0; slot < s.slots; slot++) {
+        const char *operand = target_emit_operand(emitter, value, slot, s.vector);
+        operand = target_c_to_memory(emitter, s.dtype, s.vector, operand);
+        target_emit_line(emitter, "%s", store_slot(&s, original, slot, operand));
+    }
+}

@@ -1,0 +1,303 @@
+/* The prelude of emitted C: finds the rows of c_prelude.def that a text names, and writes them.
+ *
+ * Rows are instantiated per type into one list, in the order of the table. Going through it from
+ * the end, a row whose name occurs in what has been taken so far is taken too, with the words of
+ * its own text: so needs are found without being listed. The taken rows are then written in order:
+ *
+ *     INLINE f32x8 fma_f32x8(f32x8 a, f32x8 b, f32x8 c) {
+ *     #if defined(__FMA__)
+ *         return __builtin_ia32_vfmaddps256(a, b, c);
+ *     #else
+ *         ...
+ *     #endif
+ *     }
+ */
+#include "target/emitter_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct prelude_row {
+    const char *name, *types;
+    const char *head; /* NULL: a declaration, whose text is the body */
+    const char *body;
+} prelude_row;
+
+static const prelude_row rows[] = {
+#define DECLARE(name, types, text)        {name, types, NULL, text},
+#define FUNCTION(name, types, head, body) {name, types, head, body},
+#define FAST(name, lanes, types, condition, body)
+#include "target/c_prelude.def"
+#undef DECLARE
+#undef FUNCTION
+#undef FAST
+};
+
+typedef struct prelude_fast {
+    const char *name;
+    int lanes;
+    const char *types, *condition, *body;
+} prelude_fast;
+
+static const prelude_fast fast_rows[] = {
+#define DECLARE(name, types, text)
+#define FUNCTION(name, types, head, body)
+#define FAST(name, lanes, types, condition, body) {name, lanes, types, condition, body},
+#include "target/c_prelude.def"
+#undef DECLARE
+#undef FUNCTION
+#undef FAST
+};
+
+enum {
+    ROW_COUNT = sizeof rows / sizeof rows[0],
+    FAST_COUNT = sizeof fast_rows / sizeof fast_rows[0],
+    TYPES_MAX = 16
+};
+
+/* ---- templates ---- */
+
+/* What the placeholders stand for. */
+typedef struct setting {
+    const char *type; /* "" when the row has no types */
+    int lanes;
+} setting;
+
+static const struct {
+    const char *type, *with_unsigned, *with_signed;
+    int bytes;
+} type_rows[] = {
+    {"f32", "u32", "i32", 4}, {"i32", "u32", "i32", 4},  {"u32", "u32", "i32", 4},
+    {"f16", "u16", "i16", 2}, {"bf16", "u16", "i16", 2}, {"i16", "u16", "i16", 2},
+    {"u16", "u16", "i16", 2}, {"i8", "u8", "i8", 1},     {"u8", "u8", "i8", 1},
+    {"i64", "u64", "i64", 8}, {"u64", "u64", "i64", 8},  {"", "", "", 0},
+};
+
+static int type_row(const char *type) {
+    int i = 0;
+    while (type_rows[i].type[0] != '\0' && strcmp(type_rows[i].type, type) != 0)
+        i++;
+    return i;
+}
+
+/* A list of lanes: entry i of `count` is start + ((i * factor + shift) % modulus). */
+typedef struct lane_list {
+    int count, start, factor, shift, modulus;
+} lane_list;
+
+static void append_list(base_text *out, lane_list list) {
+    for (int i = 0; i < list.count; i++)
+        base_text_format(out, "%s%d", i > 0 ? ", " : "",
+                         list.start + (i * list.factor + list.shift) % list.modulus);
+}
+
+static void append_repeated(base_text *out, int count) {
+    for (int i = 0; i < count; i++)
+        base_text_string(out, i > 0 ? ", a" : "a");
+}
+
+/* A placeholder of lower case, given by its word and the number behind it. */
+static void append_word(base_text *out, setting s, const char *word, size_t length, int number) {
+    int lanes = s.lanes, half = s.lanes / 2;
+    const struct {
+        const char *word;
+        lane_list list;
+    } lists[] = {
+        {"iota", {lanes, 0, 1, 0, lanes}},      {"low", {half, 0, 1, 0, lanes}},
+        {"high", {half, half, 1, 0, lanes}},    {"even", {lanes, 0, 2, 0, 2 * lanes}},
+        {"quads", {lanes, 0, 4, 0, 4 * lanes}}, {"double", {2 * lanes, 0, 1, 0, lanes}},
+        {"roll", {lanes, 0, 1, number, lanes}}, {"half", {half, 0, 1, number, half}},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        if (strlen(lists[i].word) == length && memcmp(lists[i].word, word, length) == 0)
+            append_list(out, lists[i].list);
+    if (length == 5 && memcmp(word, "splat", 5) == 0)
+        append_repeated(out, lanes);
+    if (length == 9 && memcmp(word, "halfsplat", 9) == 0)
+        append_repeated(out, half);
+}
+
+/* `$get(v)`: returns what follows it. */
+static const char *append_get(base_text *out, setting s, const char *at) {
+    const char *end = strchr(at, ')');
+    int length = (int)(end - at);
+    if (strcmp(s.type, "i64") == 0)
+        base_text_format(out, "lane_i64x%d(%.*s, l)", s.lanes, length, at);
+    else
+        base_text_format(out, "%.*s[l]", length, at);
+    return end + 1;
+}
+
+static void append_letter(base_text *out, setting s, char letter) {
+    int row = type_row(s.type);
+    const struct {
+        char letter;
+        const char *text;
+        int number;
+    } letters[] = {
+        {'T', s.type, 0},
+        {'U', type_rows[row].with_unsigned, 0},
+        {'S', type_rows[row].with_signed, 0},
+        {'B', NULL, type_rows[row].bytes},
+        {'L', NULL, s.lanes},
+        {'H', NULL, s.lanes / 2},
+        {'N', NULL, type_rows[row].bytes * s.lanes},
+    };
+    if (letter == 'V')
+        base_text_format(out, "%sx%d", s.type, s.lanes);
+    for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++) {
+        if (letters[i].letter == letter && letters[i].text != NULL)
+            base_text_string(out, letters[i].text);
+        else if (letters[i].letter == letter)
+            base_text_format(out, "%d", letters[i].number);
+    }
+}
+
+static void append_template(base_text *out, setting s, const char *text) {
+    while (*text != '\0') {
+        size_t plain = strcspn(text, "$");
+        base_text_append(out, text, plain);
+        text += plain;
+        if (*text == '\0')
+            return;
+        text++;
+        if (*text >= 'A' && *text <= 'Z') {
+            append_letter(out, s, *text++);
+            continue;
+        }
+        size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+        if (word == 3 && memcmp(text, "get", 3) == 0) {
+            text = append_get(out, s, text + 4);
+            continue;
+        }
+        char *end;
+        long number = strtol(text + word, &end, 10);
+        append_word(out, s, text, word, (int)number);
+        text = end;
+    }
+}
+
+static const char *template_text(base_arena *arena, setting s, const char *text) {
+    base_text out;
+    base_text_init(&out, arena);
+    append_template(&out, s, text);
+    return out.bytes;
+}
+
+/* ---- instances ---- */
+
+typedef struct instance {
+    const prelude_row *row;
+    setting setting;
+    const char *name, *text;
+} instance;
+
+static bool types_have(const char *types, const char *type) {
+    size_t length = strlen(type);
+    for (const char *at = types; *at != '\0';) {
+        size_t word = strcspn(at, " ");
+        if (word == length && memcmp(at, type, word) == 0)
+            return true;
+        at += word;
+        at += strspn(at, " ");
+    }
+    return types[0] == '\0';
+}
+
+/* A body, indented by one level; lines of the preprocessor are not. */
+static void append_body(base_text *out, setting s, const char *body) {
+    while (*body != '\0') {
+        size_t length = strcspn(body, "\n");
+        char *line = base_arena_copy(out->arena, body, length);
+        base_text_string(out, line[0] == '#' ? "" : "    ");
+        append_template(out, s, line);
+        base_text_string(out, "\n");
+        body += length + (body[length] == '\n');
+    }
+}
+
+/* The bodies of a function: `#if` per fast row, then the portable one. */
+static void append_bodies(base_text *out, const prelude_row *row, setting s) {
+    bool guarded = false;
+    for (int i = 0; i < FAST_COUNT; i++) {
+        const prelude_fast *fast = &fast_rows[i];
+        if (strcmp(fast->name, row->name) != 0 || fast->lanes != s.lanes ||
+            !types_have(fast->types, s.type))
+            continue;
+        if (fast->condition[0] == '\0') {
+            append_body(out, s, fast->body);
+            return;
+        }
+        base_text_format(out, "#%sif %s\n", guarded ? "el" : "", fast->condition);
+        append_body(out, s, fast->body);
+        guarded = true;
+    }
+    base_text_string(out, guarded ? "#else\n" : "");
+    append_body(out, s, row->body);
+    base_text_string(out, guarded ? "#endif\n" : "");
+}
+
+static const char *instance_text(base_arena *arena, const prelude_row *row, setting s) {
+    base_text out;
+    base_text_init(&out, arena);
+    if (row->head == NULL) {
+        append_template(&out, s, row->body);
+        base_text_string(&out, "\n");
+        return out.bytes;
+    }
+    base_text_string(&out, "INLINE ");
+    append_template(&out, s, row->head);
+    base_text_string(&out, " {\n");
+    append_bodies(&out, row, s);
+    base_text_string(&out, "}\n");
+    return out.bytes;
+}
+
+/* All rows for all their types, in order; those on vectors only when there are vectors. */
+static int instances_list(base_arena *arena, int lanes, instance out[ROW_COUNT * TYPES_MAX]) {
+    int count = 0;
+    for (int i = 0; i < ROW_COUNT; i++) {
+        bool on_vectors = strpbrk(rows[i].name, "VLH") != NULL && strchr(rows[i].name, '$') != NULL;
+        on_vectors = on_vectors || strcmp(rows[i].name, "bytes") == 0;
+        if (on_vectors && lanes == 1)
+            continue;
+        const char *types = rows[i].types;
+        do {
+            size_t length = strcspn(types, " ");
+            setting s = {base_arena_copy(arena, types, length), lanes};
+            out[count++] = (instance){&rows[i], s, template_text(arena, s, rows[i].name), NULL};
+            types += length;
+            types += strspn(types, " ");
+        } while (*types != '\0');
+    }
+    return count;
+}
+
+void target_c_prelude(base_text *out, target_names *used, int lanes) {
+    base_arena *arena = out->arena;
+    instance *list = BASE_NEW_ARRAY(arena, instance, ROW_COUNT * TYPES_MAX);
+    int count = instances_list(arena, lanes, list);
+    for (int i = count - 1; i >= 0; i--) {
+        if (!target_names_has(used, list[i].name, strlen(list[i].name)))
+            continue;
+        list[i].text = instance_text(arena, list[i].row, list[i].setting);
+        target_names_scan(used, list[i].text);
+    }
+    bool functions = false;
+    for (int i = 0; i < count; i++) {
+        if (list[i].text == NULL)
+            continue;
+        base_text_string(out, list[i].row->head != NULL && !functions ? "\n" : "");
+        functions = list[i].row->head != NULL;
+        base_text_string(out, list[i].text);
+    }
+}
+
+const char *const *target_c_prelude_names(base_arena *arena, int lanes) {
+    instance *list = BASE_NEW_ARRAY(arena, instance, ROW_COUNT * TYPES_MAX);
+    int count = instances_list(arena, lanes, list);
+    const char **names = BASE_NEW_ARRAY(arena, const char *, count + 1);
+    for (int i = 0; i < count; i++)
+        names[i] = list[i].name;
+    return names;
+}
