@@ -1,0 +1,113 @@
+/* Attributes of ops, compared and hashed: what an op says beside its operands and types.
+ *
+ *     reduce max axis 1 nan=ignore     the words 1, max, ignore
+ *     load %x[%row, :]                 per dimension: point by operand 1, range of length N
+ *
+ * Names, locations, anchors and facts (inside, injective) are no part of it.
+ */
+#include "pass/simplify.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+uint64_t pass_hash_word(uint64_t hash, int64_t word) {
+    return base_hash_bytes(hash, &word, sizeof word);
+}
+
+static int64_t real_bits(double value) {
+    int64_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+uint64_t pass_hash_extent(uint64_t hash, const layout_extent *extent) {
+    if (extent == NULL)
+        return pass_hash_word(hash, -1);
+    hash = pass_hash_word(hash, (int64_t)extent->kind);
+    hash = pass_hash_word(hash, extent->value);
+    if (extent->left == NULL)
+        return hash;
+    return pass_hash_extent(pass_hash_extent(hash, extent->left), extent->right);
+}
+
+static uint64_t hash_access(uint64_t hash, const ir_access *access) {
+    int64_t words[] = {access->rank,
+                       access->fill,
+                       access->fill_declared,
+                       access->unique,
+                       (int64_t)access->mask_kind,
+                       access->mask,
+                       access->mask_lane_stride,
+                       access->mask_slot_stride,
+                       access->width};
+    hash = base_hash_bytes(hash, words, sizeof words);
+    for (int i = 0; i < access->rank; i++) {
+        const ir_index *index = &access->index[i];
+        int64_t parts[] = {(int64_t)index->kind, index->operand, index->vector, index->lane_stride,
+                           index->slot_stride};
+        hash = base_hash_bytes(hash, parts, sizeof parts);
+        hash = pass_hash_extent(hash, index->length);
+    }
+    return hash;
+}
+
+static bool has_monoid(ir_opcode opcode) {
+    return opcode == IR_REDUCE || opcode == IR_FOLD || opcode == IR_COMBINE;
+}
+
+uint64_t pass_attributes_hash(uint64_t hash, const ir_op *op) {
+    const ir_attributes *a = &op->attributes;
+    hash = pass_hash_word(hash, (int64_t)op->opcode);
+    if (op->opcode == IR_CONSTANT) {
+        bool real = base_dtype_is_float(a->constant.dtype);
+        hash = pass_hash_word(hash, (int64_t)a->constant.dtype);
+        hash = pass_hash_word(hash, real ? real_bits(a->constant.real) : a->constant.integer);
+    }
+    if (op->opcode == IR_SIZE || op->opcode == IR_ARANGE || op->opcode == IR_PRIVATE)
+        hash = pass_hash_extent(hash, a->extent);
+    if (has_monoid(op->opcode))
+        hash = pass_hash_word(pass_hash_word(hash, (int64_t)a->monoid), (int64_t)a->nan);
+    int64_t words[] = {a->parameter,   a->axis,        (int64_t)a->rounding,
+                       a->lane_stride, a->slot_stride, a->axis_count};
+    hash = base_hash_bytes(hash, words, sizeof words);
+    for (int i = 0; i < a->axis_count; i++)
+        hash = pass_hash_word(hash, a->axes[i]);
+    return a->access == NULL ? hash : hash_access(hash, a->access);
+}
+
+static bool access_equal(const ir_access *a, const ir_access *b) {
+    if (a == NULL || b == NULL)
+        return a == b;
+    bool same = a->rank == b->rank && a->fill == b->fill && a->fill_declared == b->fill_declared &&
+                a->unique == b->unique && a->mask_kind == b->mask_kind && a->mask == b->mask &&
+                a->mask_lane_stride == b->mask_lane_stride &&
+                a->mask_slot_stride == b->mask_slot_stride && a->width == b->width;
+    for (int i = 0; same && i < a->rank; i++) {
+        const ir_index *x = &a->index[i], *y = &b->index[i];
+        same = x->kind == y->kind && x->operand == y->operand && x->length == y->length &&
+               x->vector == y->vector && x->lane_stride == y->lane_stride &&
+               x->slot_stride == y->slot_stride;
+    }
+    return same;
+}
+
+static bool constant_equal(const ir_constant *a, const ir_constant *b) {
+    if (a->dtype != b->dtype)
+        return false;
+    return base_dtype_is_float(a->dtype) ? real_bits(a->real) == real_bits(b->real)
+                                         : a->integer == b->integer;
+}
+
+bool pass_attributes_equal(const ir_op *left, const ir_op *right) {
+    const ir_attributes *a = &left->attributes, *b = &right->attributes;
+    if (left->opcode != right->opcode)
+        return false;
+    if (left->opcode == IR_CONSTANT && !constant_equal(&a->constant, &b->constant))
+        return false;
+    if (has_monoid(left->opcode) && (a->monoid != b->monoid || a->nan != b->nan))
+        return false;
+    return a->extent == b->extent && a->parameter == b->parameter && a->axis == b->axis &&
+           a->rounding == b->rounding && a->lane_stride == b->lane_stride &&
+           a->slot_stride == b->slot_stride && access_equal(a->access, b->access);
+}

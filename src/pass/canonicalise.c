@@ -1,0 +1,30 @@
+/* canonicalise: level tile to level tile. One form for all ways to write the same kernel.
+ *
+ *     a = x[row, :]              %t = load %x[%row, :]            x.0
+ *     n = N / 1              ->  %m = reduce max %t               max.0
+ *     m = max(x[row, :])         ...
+ *
+ * Constants are folded, invariant ops leave loops, equal ops and loads become one, dead ops go
+ * (simplify.h); then each region is put into an order that neither names nor the order of
+ * independent statements change (canonicalise_order.c), and what a plan may speak of gets its
+ * anchor (canonicalise_anchor.c). Merging looks at the canonical order, so that its outcome does
+ * not depend on the written one either. No bit of any result changes.
+ */
+#include "pass/canonicalise_internal.h"
+#include "pass/pass.h"
+#include "pass/simplify.h"
+
+pass_result pass_canonicalise(ir_module *module, pass_context *context) {
+    (void)context;
+    bool changed = false, again = true;
+    while (again) {
+        again = pass_fold(module);
+        again |= pass_hoist(module);
+        again |= pass_remove_dead(module);
+        changed |= pass_canonical_order(module);
+        again |= pass_merge(module, true);
+        changed |= again;
+    }
+    changed |= pass_canonical_anchors(module);
+    return changed ? PASS_CHANGED : PASS_SAME;
+}

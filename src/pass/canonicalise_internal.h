@@ -1,0 +1,12 @@
+/* The parts of canonicalise that are its own. */
+#ifndef PASS_CANONICALISE_INTERNAL_H
+#define PASS_CANONICALISE_INTERNAL_H
+
+#include "ir/module.h"
+
+/* Puts the ops of every region into the canonical order. True when something moved. */
+bool pass_canonical_order(ir_module *module);
+/* Gives anchors and makes the names of tiles unique. True when one is new. */
+bool pass_canonical_anchors(ir_module *module);
+
+#endif

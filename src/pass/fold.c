@@ -1,0 +1,220 @@
+/* Folding: what is known before the kernel runs.
+ *
+ *     %a = size N                 constant 4096       when N is known
+ *     %b = floordiv %n, 2         size N // 2         when it is not
+ *     %c = mul %x, 1              %x
+ *     %d = select %k, %x, %x      %x
+ *
+ * One walk in program order; uses are rewritten on the way. On floats only what keeps every bit:
+ * x * 1 and x / 1, never x + 0 or x * 0. It reassociates nothing.
+ */
+#include "pass/simplify.h"
+
+typedef struct fold_state {
+    ir_module *module;
+    ir_value **forward; /* [value number]: what stands for the value now, NULL = itself */
+    int64_t forward_count;
+    bool changed;
+} fold_state;
+
+static ir_value *resolve(const fold_state *state, ir_value *value) {
+    while (value != NULL && value->number < state->forward_count &&
+           state->forward[value->number] != NULL)
+        value = state->forward[value->number];
+    return value;
+}
+
+static void resolve_type(const fold_state *state, ir_type *type) {
+    for (int i = 0; i < IR_MAX_RANK; i++)
+        type->domain[i] = resolve(state, type->domain[i]);
+}
+
+static const ir_constant *constant_of(const ir_value *value) {
+    const ir_op *op = value->definer;
+    return op != NULL && op->opcode == IR_CONSTANT ? &op->attributes.constant : NULL;
+}
+
+static bool is_number(const ir_value *value, int64_t number) {
+    const ir_constant *constant = constant_of(value);
+    if (constant == NULL)
+        return false;
+    if (base_dtype_is_float(constant->dtype))
+        return constant->dtype == BASE_F32 && constant->real == (double)number;
+    return constant->integer == number;
+}
+
+/* ---- identities ---- */
+/* An op with a neutral operand on the right (and on the left, when it commutes). */
+static const struct {
+    ir_opcode opcode;
+    int64_t neutral;
+    bool left, floats;
+} neutrals[] = {
+    {IR_ADD, 0, true, false},        {IR_SUB, 0, false, false}, {IR_MUL, 1, true, true},
+    {IR_DIV, 1, false, true},        {IR_OR, 0, true, false},   {IR_XOR, 0, true, false},
+    {IR_FLOOR_DIV, 1, false, false}, {IR_SHL, 0, false, false}, {IR_SHR, 0, false, false},
+};
+
+static ir_value *neutral_operand(const ir_op *op) {
+    bool is_float = base_dtype_is_float(op->results[0]->type.dtype);
+    for (size_t i = 0; i < sizeof neutrals / sizeof neutrals[0]; i++) {
+        if (neutrals[i].opcode != op->opcode || (is_float && !neutrals[i].floats))
+            continue;
+        if (is_number(op->operands[1], neutrals[i].neutral))
+            return op->operands[0];
+        if (neutrals[i].left && is_number(op->operands[0], neutrals[i].neutral))
+            return op->operands[1];
+    }
+    return NULL;
+}
+
+/* Idempotent ops on one value. */
+static ir_value *same_operands(const ir_op *op) {
+    bool idempotent = op->opcode == IR_AND || op->opcode == IR_OR || op->opcode == IR_MAXIMUM ||
+                      op->opcode == IR_MINIMUM;
+    return idempotent && op->operands[0] == op->operands[1] ? op->operands[0] : NULL;
+}
+
+/* Every value of the narrow type, there and back. */
+static bool widens_exactly(base_dtype from, base_dtype to) {
+    if (from == BASE_F16 || from == BASE_BF16)
+        return to == BASE_F32;
+    if (from == BASE_I8 || from == BASE_U8)
+        return to == BASE_I32 || to == BASE_I64 || to == BASE_INDEX;
+    return (from == BASE_I32 || from == BASE_U32) && (to == BASE_I64 || to == BASE_INDEX);
+}
+
+static ir_value *cast_source(const ir_op *op) {
+    ir_value *operand = op->operands[0];
+    base_dtype to = op->results[0]->type.dtype;
+    if (operand->type.dtype == to)
+        return operand;
+    const ir_op *inner = operand->definer;
+    if (inner == NULL || inner->opcode != IR_CAST)
+        return NULL;
+    base_dtype from = inner->operands[0]->type.dtype;
+    return from == to && widens_exactly(from, operand->type.dtype) ? inner->operands[0] : NULL;
+}
+
+static ir_value *undone(const ir_op *op) {
+    const ir_op *inner = op->operands[0]->definer;
+    return inner != NULL && inner->opcode == op->opcode ? inner->operands[0] : NULL;
+}
+
+/* The operand that the op gives back, or NULL. */
+static ir_value *identity_operand(const fold_state *state, const ir_op *op) {
+    ir_value *same = NULL;
+    if (op->opcode == IR_CAST)
+        same = cast_source(op);
+    else if (op->opcode == IR_NEG || op->opcode == IR_NOT)
+        same = undone(op);
+    else if (op->opcode == IR_SELECT && constant_of(op->operands[0]) != NULL)
+        same = op->operands[is_number(op->operands[0], 0) ? 2 : 1];
+    else if (op->opcode == IR_SELECT && op->operands[1] == op->operands[2])
+        same = op->operands[1];
+    else if (op->operand_count == 2 && op->result_count == 1) {
+        same = neutral_operand(op);
+        same = same == NULL ? same_operands(op) : same;
+    } else if (op->opcode == IR_BROADCAST || op->opcode == IR_BITCAST) {
+        same = op->operands[0];
+    }
+    bool fits = same != NULL && ir_type_equal(state->module, &same->type, &op->results[0]->type);
+    return fits ? same : NULL;
+}
+
+/* ---- sizes ---- */
+static const layout_extent *size_of(fold_state *state, const ir_value *value) {
+    const ir_op *op = value->definer;
+    if (op != NULL && op->opcode == IR_SIZE)
+        return op->attributes.extent;
+    const ir_constant *constant = constant_of(value);
+    return constant == NULL ? NULL
+                            : layout_extent_constant(&state->module->extents, constant->integer);
+}
+
+static const layout_extent *size_formula(fold_state *state, const ir_op *op) {
+    static const struct {
+        ir_opcode opcode;
+        layout_extent_kind kind;
+    } kinds[] = {
+        {IR_ADD, LAYOUT_EXTENT_ADD},       {IR_SUB, LAYOUT_EXTENT_SUB},
+        {IR_MUL, LAYOUT_EXTENT_MUL},       {IR_FLOOR_DIV, LAYOUT_EXTENT_DIV},
+        {IR_FLOOR_MOD, LAYOUT_EXTENT_MOD}, {IR_MINIMUM, LAYOUT_EXTENT_MIN},
+        {IR_MAXIMUM, LAYOUT_EXTENT_MAX},
+    };
+    base_dtype dtype = state->module->level == IR_THREAD ? BASE_I64 : BASE_INDEX;
+    if (op->operand_count != 2 || op->operands[0]->type.dtype != dtype ||
+        op->operands[1]->type.dtype != dtype)
+        return NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (kinds[i].opcode != op->opcode)
+            continue;
+        const layout_extent *left = size_of(state, op->operands[0]);
+        const layout_extent *right = size_of(state, op->operands[1]);
+        return left == NULL || right == NULL
+                   ? NULL
+                   : layout_extent_binary(&state->module->extents, kinds[i].kind, left, right);
+    }
+    return NULL;
+}
+
+/* ---- the walk ---- */
+static ir_op *insert_leaf(fold_state *state, ir_op *before, ir_opcode opcode) {
+    ir_type type = before->results[0]->type;
+    ir_op *op = ir_op_create(state->module, opcode, before->location, 0, NULL, 1, &type, 0);
+    op->results[0]->name = before->results[0]->name;
+    ir_op_insert_before(before, op);
+    return op;
+}
+
+/* What the op's result is, made before it; NULL when nothing simpler is known. */
+static ir_value *simpler(fold_state *state, ir_op *op) {
+    const layout_extents *pool = &state->module->extents;
+    ir_constant constant = {.dtype = op->results[0]->type.dtype};
+    bool known = op->opcode == IR_SIZE &&
+                 layout_extent_known(pool, op->attributes.extent, &constant.integer);
+    bool scalar = op->results[0]->type.rank == 0 && op->results[0]->type.form != IR_FORM_SLOTS;
+    if (known || (scalar && pass_fold_constant(op, &constant))) {
+        ir_op *leaf = insert_leaf(state, op, IR_CONSTANT);
+        leaf->attributes.constant = constant;
+        return leaf->results[0];
+    }
+    const layout_extent *formula = scalar ? size_formula(state, op) : NULL;
+    if (formula != NULL) {
+        ir_op *leaf = insert_leaf(state, op, IR_SIZE);
+        leaf->attributes.extent = formula;
+        return leaf->results[0];
+    }
+    return identity_operand(state, op);
+}
+
+static void fold_region(fold_state *state, ir_region *region) {
+    for (int i = 0; i < region->argument_count; i++)
+        resolve_type(state, &region->arguments[i]->type);
+    for (ir_op *op = region->first, *next; op != NULL; op = next) {
+        next = op->next;
+        for (int i = 0; i < op->operand_count; i++)
+            op->operands[i] = resolve(state, op->operands[i]);
+        for (int i = 0; i < op->result_count; i++)
+            resolve_type(state, &op->results[i]->type);
+        for (int i = 0; i < op->region_count; i++)
+            fold_region(state, op->regions[i]);
+        if (!ir_op_describe(op->opcode)->pure || op->result_count != 1)
+            continue;
+        ir_value *result = simpler(state, op);
+        if (result == NULL)
+            continue;
+        if (result->name == NULL)
+            result->name = op->results[0]->name;
+        state->forward[op->results[0]->number] = result;
+        ir_op_remove(op);
+        state->changed = true;
+    }
+}
+
+bool pass_fold(ir_module *module) {
+    fold_state state = {.module = module, .forward_count = module->next_value};
+    state.forward = BASE_NEW_ARRAY(module->arena, ir_value *, module->next_value + 1);
+    fold_region(&state, &module->body);
+    return state.changed;
+}

@@ -1,0 +1,236 @@
+/* Ops on constants, in the exact arithmetic of their dtype.
+ *
+ *     add i32 2147483647, 1      = -2147483648     integers wrap
+ *     floordiv i32 7, 0          = 0
+ *     mul f32 0.1, 3.0           = 0x1.333334p-2   one rounding, to f32
+ *     cast f32 -> i8 300.0       = 127             saturates
+ *
+ * Functions (exp, ...) are not evaluated: their bits belong to their portable form. A result that
+ * is a NaN stays an op, since the sign of a NaN is the machine's.
+ */
+#include "pass/simplify.h"
+
+#include "base/checked.h"
+
+#include <math.h>
+
+enum { MAX_OPERANDS = 3 };
+
+static int dtype_bits(base_dtype dtype) {
+    return dtype == BASE_BOOL ? 1 : 8 * (int)base_dtype_size(dtype);
+}
+
+static bool dtype_signed(base_dtype dtype) {
+    return base_dtype_kind_of(dtype) == BASE_KIND_SIGNED;
+}
+
+/* The number that the low bits are in the dtype. */
+static int64_t wrap(base_dtype dtype, int64_t value) {
+    int bits = dtype_bits(dtype);
+    if (bits == 64)
+        return value;
+    uint64_t low = (uint64_t)value & ((UINT64_C(1) << bits) - 1);
+    bool negative = dtype_signed(dtype) && (low >> (bits - 1)) != 0;
+    return (int64_t)(negative ? low | ~((UINT64_C(1) << bits) - 1) : low);
+}
+
+static int64_t least(base_dtype dtype) {
+    return dtype_signed(dtype) ? -(INT64_C(1) << (dtype_bits(dtype) - 2)) * 2 : 0;
+}
+
+static int64_t greatest(base_dtype dtype) {
+    int bits = dtype_bits(dtype) - (dtype_signed(dtype) ? 1 : 0);
+    return (int64_t)((UINT64_C(1) << bits) - 1);
+}
+
+static double round_to(base_dtype dtype, double value) {
+    if (dtype == BASE_F16)
+        return base_f16_to_double(base_f16_from_double(value));
+    if (dtype == BASE_BF16)
+        return base_bf16_to_double(base_bf16_from_double(value));
+    return (double)(float)value;
+}
+
+/* ---- arithmetic ---- */
+static bool fold_integer(ir_opcode opcode, base_dtype dtype, const int64_t *v, int64_t *out) {
+    uint64_t a = (uint64_t)v[0], b = (uint64_t)v[1];
+    int count = (int)(b & (uint64_t)(dtype_bits(dtype) - 1));
+    if (opcode == IR_ADD)
+        *out = (int64_t)(a + b);
+    else if (opcode == IR_SUB)
+        *out = (int64_t)(a - b);
+    else if (opcode == IR_MUL)
+        *out = (int64_t)(a * b);
+    else if (opcode == IR_FLOOR_DIV)
+        *out = base_floor_div(v[0], v[1]);
+    else if (opcode == IR_FLOOR_MOD)
+        *out = base_floor_mod(v[0], v[1]);
+    else if (opcode == IR_NEG)
+        *out = (int64_t)(0 - a);
+    else if (opcode == IR_ABS)
+        *out = v[0] < 0 ? (int64_t)(0 - a) : v[0];
+    else if (opcode == IR_MAXIMUM)
+        *out = v[0] > v[1] ? v[0] : v[1];
+    else if (opcode == IR_MINIMUM)
+        *out = v[0] < v[1] ? v[0] : v[1];
+    else if (opcode == IR_AND)
+        *out = (int64_t)(a & b);
+    else if (opcode == IR_OR)
+        *out = (int64_t)(a | b);
+    else if (opcode == IR_XOR)
+        *out = (int64_t)(a ^ b);
+    else if (opcode == IR_NOT)
+        *out = dtype == BASE_BOOL ? !v[0] : (int64_t)~a;
+    else if (opcode == IR_SHL)
+        *out = (int64_t)(a << count);
+    else if (opcode == IR_SHR)
+        *out = v[0] >> count;
+    else
+        return false;
+    *out = wrap(dtype, *out);
+    return true;
+}
+
+/* Storage types keep their type through these; f32 computes in float. */
+static bool fold_kept(ir_opcode opcode, const double *v, double *out) {
+    if (opcode == IR_NEG)
+        *out = -v[0];
+    else if (opcode == IR_ABS)
+        *out = fabs(v[0]);
+    else if (opcode == IR_MAXIMUM)
+        *out = v[0] > v[1] || isnan(v[0]) ? v[0] : v[1];
+    else if (opcode == IR_MINIMUM)
+        *out = v[0] < v[1] || isnan(v[0]) ? v[0] : v[1];
+    else if (opcode == IR_MAXNUM)
+        *out = v[0] > v[1] || isnan(v[1]) ? v[0] : v[1];
+    else if (opcode == IR_MINNUM)
+        *out = v[0] < v[1] || isnan(v[1]) ? v[0] : v[1];
+    else
+        return false;
+    return true;
+}
+
+static bool fold_real(ir_opcode opcode, base_dtype dtype, const double *v, double *out) {
+    if (fold_kept(opcode, v, out))
+        return true;
+    float a = (float)v[0], b = (float)v[1], c = (float)v[2], result = 0.0F;
+    if (dtype != BASE_F32)
+        return false;
+    if (opcode == IR_ADD)
+        result = a + b;
+    else if (opcode == IR_SUB)
+        result = a - b;
+    else if (opcode == IR_MUL)
+        result = a * b;
+    else if (opcode == IR_DIV)
+        result = a / b;
+    else if (opcode == IR_FMA)
+        result = fmaf(a, b, c);
+    else if (opcode == IR_SQRT)
+        result = sqrtf(a);
+    else
+        return false;
+    *out = (double)result;
+    return true;
+}
+
+static bool fold_compare(ir_opcode opcode, const ir_constant *v, int64_t *out) {
+    bool real = base_dtype_is_float(v[0].dtype);
+    bool less = real ? v[0].real < v[1].real : v[0].integer < v[1].integer;
+    bool equal = real ? v[0].real == v[1].real : v[0].integer == v[1].integer;
+    if (opcode == IR_LT)
+        *out = less;
+    else if (opcode == IR_LE)
+        *out = less || equal;
+    else if (opcode == IR_EQ)
+        *out = equal;
+    else if (opcode == IR_NE)
+        *out = !equal;
+    else
+        return false;
+    return true;
+}
+
+/* ---- conversion ---- */
+static int64_t real_to_integer(base_dtype dtype, double value, ir_rounding rounding) {
+    if (isnan(value))
+        return 0;
+    value = rounding == IR_ROUND_EVEN ? nearbyint(value) : trunc(value);
+    if (value <= (double)least(dtype))
+        return least(dtype);
+    return value >= (double)greatest(dtype) ? greatest(dtype) : (int64_t)value;
+}
+
+static int64_t saturate(base_dtype dtype, int64_t value) {
+    int64_t low = least(dtype), high = greatest(dtype);
+    return value < low ? low : value > high ? high : value;
+}
+
+/* An integer to f16 or bf16 stays an op: which way it rounds twice is the lowering's. */
+static bool fold_cast(const ir_constant *v, ir_rounding rounding, ir_constant *out) {
+    bool from_real = base_dtype_is_float(v->dtype);
+    if (out->dtype == BASE_BOOL) {
+        out->integer = from_real ? v->real != 0.0 : v->integer != 0;
+    } else if (base_dtype_is_float(out->dtype)) {
+        if (!from_real && out->dtype != BASE_F32)
+            return false;
+        out->real = from_real ? round_to(out->dtype, v->real) : (double)(float)v->integer;
+    } else if (from_real) {
+        out->integer = real_to_integer(out->dtype, v->real, rounding);
+    } else {
+        bool narrower = base_dtype_size(out->dtype) < base_dtype_size(v->dtype);
+        bool saturates = rounding == IR_ROUND_EVEN && narrower && v->dtype != BASE_BOOL;
+        out->integer = saturates ? saturate(out->dtype, v->integer) : wrap(out->dtype, v->integer);
+    }
+    return true;
+}
+
+/* ---- ops ---- */
+static bool fold_arithmetic(const ir_op *op, const ir_constant *v, ir_constant *result) {
+    if (base_dtype_is_float(result->dtype)) {
+        double operands[MAX_OPERANDS] = {v[0].real, v[1].real, v[2].real};
+        return fold_real(op->opcode, result->dtype, operands, &result->real);
+    }
+    int64_t operands[MAX_OPERANDS] = {v[0].integer, v[1].integer, v[2].integer};
+    return fold_integer(op->opcode, result->dtype, operands, &result->integer);
+}
+
+bool pass_fold_constant(const ir_op *op, ir_constant *result) {
+    ir_constant v[MAX_OPERANDS] = {{0}};
+    if (op->operand_count < 1 || op->operand_count > MAX_OPERANDS || op->result_count != 1)
+        return false;
+    for (int i = 0; i < op->operand_count; i++) {
+        const ir_op *definer = op->operands[i]->definer;
+        if (definer == NULL || definer->opcode != IR_CONSTANT)
+            return false;
+        v[i] = definer->attributes.constant;
+    }
+    ir_constant folded = {.dtype = op->results[0]->type.dtype};
+    bool done = false;
+    switch (ir_op_describe(op->opcode)->shape) {
+    case IR_SHAPE_UNARY:
+    case IR_SHAPE_BINARY:
+    case IR_SHAPE_TERNARY:
+        done = fold_arithmetic(op, v, &folded);
+        break;
+    case IR_SHAPE_COMPARE:
+        done = fold_compare(op->opcode, v, &folded.integer);
+        break;
+    case IR_SHAPE_SELECT:
+        folded = v[v[0].integer != 0 ? 1 : 2];
+        done = true;
+        break;
+    case IR_SHAPE_CONVERT:
+        done = op->opcode == IR_CAST && fold_cast(&v[0], op->attributes.rounding, &folded);
+        break;
+    case IR_SHAPE_LEAF:
+    case IR_SHAPE_ACCESS:
+    case IR_SHAPE_REGION:
+    case IR_SHAPE_OTHER:
+        break;
+    }
+    if (!done || (base_dtype_is_float(folded.dtype) && isnan(folded.real)))
+        return false;
+    *result = folded;
+    return true;
+}
