@@ -280,13 +280,28 @@ static void print_number(double value) {
     fputs(text, stdout);
 }
 
+/* Elements that the kernel does not store and that changed all the same. */
+static int64_t count_touched(const run_state *run, int parameter, const sim_tensor *got,
+                             int64_t *first) {
+    unsigned char prefill[sizeof(int64_t)];
+    memset(prefill, 0xff, sizeof prefill); /* cli_array_fill_unwritten */
+    sim_tensor before = *got;
+    memset(before.stride, 0, sizeof before.stride);
+    before.data = prefill;
+    if (run->before[parameter].memory != NULL)
+        before = as_sim_tensor(&run->before[parameter]);
+    return sim_compare_untouched(&run->reference.tensors[parameter], &before, got, first);
+}
+
 static bool check_output(run_state *run, int parameter) {
     cli_argument *argument = run->tensors[parameter];
     sim_tensor got = as_sim_tensor(&argument->array);
     sim_comparison result =
         sim_compare(&run->reference.tensors[parameter], &got, run->job->options->tolerance);
     bool guards = cli_array_guards_intact(&argument->array);
-    bool good = result.failed == 0 && guards;
+    int64_t first_touched = 0;
+    int64_t touched = count_touched(run, parameter, &got, &first_touched);
+    bool good = result.failed == 0 && guards && touched == 0;
     printf("check %s: %s, %lld elements, largest error ", argument->text.name,
            good ? "ok" : "FAILED", (long long)result.elements);
     print_number(result.largest_error);
@@ -300,6 +315,9 @@ static bool check_output(run_state *run, int parameter) {
         print_number(result.worst_expected);
         fputs("\n", stdout);
     }
+    if (touched > 0)
+        printf("  %lld elements changed that the kernel does not store, first flat index %lld\n",
+               (long long)touched, (long long)first_touched);
     if (!guards)
         printf("  memory around %s was written\n", argument->text.name);
     return good;

@@ -5,8 +5,8 @@
  *               type may be inf, too
  *     integer   |got - integer| <= E, which is 0 but for roundings at their edge
  *
- * Elements that the reference did not write are counted and not compared here: guard.h tells
- * whether they are still as they were.
+ * Elements that the reference did not write are counted and not compared: sim_compare_untouched
+ * tells whether they are still as they were.
  */
 #include "sim/reference.h"
 
@@ -14,6 +14,7 @@
 #include "sim/tensor.h"
 
 #include <math.h>
+#include <string.h>
 
 /* What was measured on one element: it passes when error <= bound. */
 typedef struct measure {
@@ -90,4 +91,22 @@ sim_comparison sim_compare(const sim_reference_tensor *expected, const sim_tenso
         }
     }
     return result;
+}
+
+static const unsigned char *element(const sim_tensor *tensor, int64_t flat) {
+    return (const unsigned char *)tensor->data +
+           sim_tensor_offset(tensor, flat) * base_dtype_size(tensor->dtype);
+}
+
+int64_t sim_compare_untouched(const sim_reference_tensor *expected, const sim_tensor *before,
+                              const sim_tensor *got, int64_t *first) {
+    int64_t touched = 0;
+    size_t size = (size_t)base_dtype_size(got->dtype);
+    for (int64_t i = 0; i < expected->count; i++) {
+        if (expected->written[i] || memcmp(element(before, i), element(got, i), size) == 0)
+            continue;
+        if (touched++ == 0 && first != NULL)
+            *first = i;
+    }
+    return touched;
 }

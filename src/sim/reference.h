@@ -85,4 +85,10 @@ typedef struct sim_comparison {
 sim_comparison sim_compare(const sim_reference_tensor *expected, const sim_tensor *got,
                            double tighten);
 
+/* Counts the elements that the reference did not write and whose bytes changed from `before` to
+ * `got` (of one shape and dtype; strides of 0 make one element the whole of a prefilled `before`).
+ * *first (may be NULL): the flat index of the first one, when there is one. */
+int64_t sim_compare_untouched(const sim_reference_tensor *expected, const sim_tensor *before,
+                              const sim_tensor *got, int64_t *first);
+
 #endif
