@@ -412,6 +412,91 @@ static void no_programs_and_no_columns_work(void **state) {
     kernel_end(&r.k);
 }
 
+/* Indices outside the domain of their tile are not followed: no fault, no cell. */
+static void poisoned_indices_are_not_followed(void **state) {
+    (void)state;
+    int32_t where[3] = {2, 0, 1};
+    float x[3] = {10, 20, 30}, y[4] = {0};
+    kernel k;
+    kernel_begin(&k);
+    const layout_extent *N = kernel_size(&k, "N", 3), *four = kernel_constant(&k, 4);
+    int index = kernel_tensor(&k, "i", IR_IN, BASE_I32, 1, EXTENTS(N), where);
+    int in = kernel_tensor(&k, "x", IR_IN, BASE_F32, 1, EXTENTS(N), x);
+    int out = kernel_tensor(&k, "y", IR_OUT, BASE_F32, 1, EXTENTS(four), y);
+    ir_value *inside = ir_build_size(&k.b, N);
+    ir_value *i = kernel_load_domain(&k, index, 1, SLOTS(all(four)), NULL, &inside);
+    kernel_store(&k, out, 1, SLOTS(gather(i)), kernel_load(&k, in, 1, SLOTS(gather(i)), NULL));
+    kernel_run(&k, NULL);
+    const sim_reference_tensor *result = &k.result.tensors[out];
+    for (int j = 0; j < 3; j++)
+        assert_near(result->value[j], (double)x[j], 0.0);
+    assert_false(result->written[3]);
+    assert_int_equal(k.result.fault_total, 0);
+    kernel_end(&k);
+}
+
+/* x[2, 3, 4, 5] of which a [2, 2, 4, 3] slice from (0, 2, 0, 3) has 1 and 2 inside on axes 1, 3. */
+static void four_axes_and_two_domains(void **state) {
+    (void)state;
+    float x[2][3][4][5], y[2] = {0};
+    for (int e = 0; e < 120; e++)
+        (&x[0][0][0][0])[e] = (float)e;
+    kernel k;
+    kernel_begin(&k);
+    const layout_extent *e[6];
+    for (int i = 0; i < 6; i++)
+        e[i] = kernel_constant(&k, i);
+    int in = kernel_tensor(&k, "x", IR_IN, BASE_F32, 4, EXTENTS(e[2], e[3], e[4], e[5]), x);
+    int out = kernel_tensor(&k, "y", IR_OUT, BASE_F32, 1, EXTENTS(e[2]), y);
+    ir_value *two = ir_build_integer(&k.b, BASE_INDEX, 2);
+    ir_value *three = ir_build_integer(&k.b, BASE_INDEX, 3);
+    ir_value *one = ir_build_integer(&k.b, BASE_INDEX, 1);
+    ir_value *domain[4] = {NULL, one, NULL, two};
+    ir_value *t = kernel_load_domain(
+        &k, in, 4, SLOTS(all(e[2]), range(two, e[2]), all(e[4]), range(three, e[3])), NULL, domain);
+    for (int axis = 3; axis > 0; axis--)
+        t = kernel_reduce(&k, IR_MONOID_SUM, IR_NAN_PROPAGATE, t, axis);
+    for (int axis = 3; axis > 0; axis--) {
+        ir_type type = t->type;
+        type.rank = axis;
+        t = kernel_shaped(&k, IR_DROP, 1, &t, type, axis);
+    }
+    kernel_store(&k, out, 1, SLOTS(all(e[2])), t);
+    kernel_run(&k, NULL);
+    for (int a = 0; a < 2; a++) {
+        double expected = 0.0;
+        for (int c = 0; c < 4; c++)
+            expected += (double)x[a][2][c][3] + (double)x[a][2][c][4];
+        assert_near(k.result.tensors[out].value[a], expected, 0.0);
+    }
+    kernel_end(&k);
+}
+
+static void check_copy(base_dtype dtype, void *x, const double *expected) {
+    int64_t y[3] = {0};
+    rows r;
+    rows_begin(&r, 1, 3, dtype, x, dtype, y);
+    rows_store(&r, rows_load(&r));
+    const sim_reference_tensor *out = rows_run(&r);
+    for (int i = 0; i < 3; i++)
+        assert_near(base_dtype_is_float(dtype) ? out->value[i] : (double)out->integer[i],
+                    expected[i], 0.0);
+    kernel_end(&r.k);
+}
+
+static void every_type_is_read(void **state) {
+    (void)state;
+    check_copy(BASE_F32, (float[]){1.5f, -2, 0}, (double[]){1.5, -2, 0});
+    check_copy(BASE_F16, (uint16_t[]){0x3c00, 0xc000, 1}, (double[]){1, -2, 0x1p-24});
+    check_copy(BASE_BF16, (uint16_t[]){0x3f80, 0xc000, 1}, (double[]){1, -2, 0x1p-133});
+    check_copy(BASE_I64, (int64_t[]){INT64_MIN, -1, 3}, (double[]){-0x1p63, -1, 3});
+    check_copy(BASE_I32, (int32_t[]){INT32_MIN, -1, 3}, (double[]){INT32_MIN, -1, 3});
+    check_copy(BASE_U32, (uint32_t[]){UINT32_MAX, 1, 3}, (double[]){UINT32_MAX, 1, 3});
+    check_copy(BASE_I8, (int8_t[]){-128, -1, 3}, (double[]){-128, -1, 3});
+    check_copy(BASE_U8, (uint8_t[]){255, 1, 3}, (double[]){255, 1, 3});
+    check_copy(BASE_BOOL, (uint8_t[]){0, 1, 7}, (double[]){0, 1, 1});
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reductions_act_on_exactly_the_domain),
@@ -428,6 +513,9 @@ int main(void) {
         cmocka_unit_test(programs_step_and_nest),
         cmocka_unit_test(memory_does_not_grow_with_the_programs),
         cmocka_unit_test(no_programs_and_no_columns_work),
+        cmocka_unit_test(poisoned_indices_are_not_followed),
+        cmocka_unit_test(four_axes_and_two_domains),
+        cmocka_unit_test(every_type_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
