@@ -1,6 +1,7 @@
-/* docs/ir.md has the op and monoid tables as the .def files have them. `unit_ir_docs write` puts
- * them there. */
+/* docs/ir.md has the tables of ops, monoids and rules as the .def files have them. `unit_ir_docs
+ * write` puts them there. */
 #include "ir/module.h"
+#include "verify/verify_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,13 +44,25 @@ static void append_monoids(base_text *out) {
     base_text_string(out, "\n");
 }
 
+static void append_rules(base_text *out) {
+    base_text_string(out, "\n| rule | |\n|---|---|\n");
+    for (int i = 0; i < VERIFY_RULE_COUNT; i++) {
+        base_text_format(out, "| `%s` | ", verify_rule_slug((verify_rule)i));
+        append_cell(out, verify_rule_doc((verify_rule)i));
+        base_text_string(out, " |\n");
+    }
+    base_text_string(out, "\n");
+}
+
 /* The text with what stands between `<!-- name -->` and `<!-- end -->` made anew. */
 static void renew(base_text *out, const char *text) {
     static const struct {
         const char *mark;
         void (*append)(base_text *out);
-    } tables[] = {{"<!-- ops -->\n", append_ops}, {"<!-- monoids -->\n", append_monoids}};
-    for (int i = 0; i < 2; i++) {
+    } tables[] = {{"<!-- ops -->\n", append_ops},
+                  {"<!-- monoids -->\n", append_monoids},
+                  {"<!-- rules -->\n", append_rules}};
+    for (int i = 0; i < 3; i++) {
         const char *start = strstr(text, tables[i].mark);
         assert_non_null(start);
         start += strlen(tables[i].mark);

@@ -1,0 +1,69 @@
+/* Silent questions that several families ask. */
+#include "verify/verify_internal.h"
+
+#include <string.h>
+
+enum { SAME_WORK = 1000 }; /* ops that a comparison of two values looks at */
+
+bool verify_is_scalar(const ir_value *value) {
+    return value->type.form == IR_FORM_UNIFORM ||
+           (value->type.form == IR_FORM_TILE && value->type.rank == 0);
+}
+
+bool verify_is_tile(const ir_value *value) {
+    return value->type.form == IR_FORM_TILE && value->type.rank > 0;
+}
+
+bool verify_extent_is_one(const verify_state *state, const layout_extent *extent) {
+    return layout_extent_is(&state->module->extents, extent, 1);
+}
+
+bool verify_extent_equal(const verify_state *state, const layout_extent *a,
+                         const layout_extent *b) {
+    return layout_extent_equal(&state->module->extents, a, b);
+}
+
+static bool same_attributes(const verify_state *state, const ir_op *a, const ir_op *b) {
+    const ir_attributes *x = &a->attributes, *y = &b->attributes;
+    if (a->opcode == IR_CONSTANT)
+        return x->constant.dtype == y->constant.dtype &&
+               x->constant.integer == y->constant.integer &&
+               memcmp(&x->constant.real, &y->constant.real, sizeof x->constant.real) == 0;
+    if (a->opcode == IR_SIZE || a->opcode == IR_ARANGE)
+        return x->extent != NULL && y->extent != NULL &&
+               verify_extent_equal(state, x->extent, y->extent);
+    return x->parameter == y->parameter && x->axis == y->axis && x->rounding == y->rounding &&
+           x->lane_stride == y->lane_stride && x->slot_stride == y->slot_stride;
+}
+
+static bool same_value(const verify_state *state, const ir_value *a, const ir_value *b, int *work) {
+    if (a == b)
+        return true;
+    if (a == NULL || b == NULL || a->definer == NULL || b->definer == NULL || --*work < 0)
+        return false;
+    const ir_op *x = a->definer, *y = b->definer;
+    bool table = ir_op_describe(x->opcode)->pure && x->opcode != IR_REDUCE &&
+                 x->opcode != IR_FOLD && x->opcode != IR_COMBINE;
+    if (x->opcode != y->opcode || !table || x->operand_count != y->operand_count ||
+        a->type.dtype != b->type.dtype || !ir_type_same_shape(state->module, &a->type, &b->type) ||
+        !same_attributes(state, x, y))
+        return false;
+    for (int i = 0; i < x->operand_count; i++)
+        if (!same_value(state, x->operands[i], y->operands[i], work))
+            return false;
+    return true;
+}
+
+bool verify_same_value(const verify_state *state, const ir_value *a, const ir_value *b) {
+    int work = SAME_WORK;
+    return same_value(state, a, b, &work);
+}
+
+bool verify_types_agree(const verify_state *state, const ir_type *a, const ir_type *b) {
+    if (a->dtype != b->dtype || !ir_type_same_shape(state->module, a, b))
+        return false;
+    for (int i = 0; a->form == IR_FORM_TILE && i < a->rank; i++)
+        if (!verify_same_value(state, a->domain[i], b->domain[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,71 @@
+/* Level thread: collective-form, private-form, when-effects.
+ *
+ *     %w = combine max %f : f32          %f = fold max %t : f32(1), %t: f32(4)
+ *     %a = private N : private f32(4)[N]     push %a, %i, %t
+ *     when %on { store ... }
+ */
+#include "verify/verify_internal.h"
+
+static bool is_state(base_dtype dtype) {
+    return dtype == BASE_F32 || dtype == BASE_I32 || dtype == BASE_U32 || dtype == BASE_I64 ||
+           dtype == BASE_BOOL;
+}
+
+static bool monoid_joins(ir_monoid monoid, base_dtype dtype) {
+    int allowed = ir_monoid_describe(monoid)->dtypes;
+    int kind = dtype == BASE_F32 ? IR_DTYPES_F : dtype == BASE_BOOL ? IR_DTYPES_B : IR_DTYPES_I;
+    return is_state(dtype) && (allowed & kind) != 0;
+}
+
+static void rule_collective_form(verify_state *state, const ir_op *op) {
+    const ir_type *from = &op->operands[0]->type, *to = &op->results[0]->type;
+    bool fold = op->opcode == IR_FOLD;
+    bool shape =
+        from->form == IR_FORM_SLOTS && (fold ? (from->slots & (from->slots - 1)) == 0 &&
+                                                   to->form == IR_FORM_SLOTS && to->slots == 1
+                                             : from->slots == 1 && to->form == IR_FORM_UNIFORM);
+    if (!shape)
+        verify_report(state, VERIFY_COLLECTIVE_FORM, op, ir_op_describe(op->opcode)->doc,
+                      "`%s` does not take this to that", ir_op_describe(op->opcode)->text);
+    if (from->dtype != to->dtype || !monoid_joins(op->attributes.monoid, from->dtype))
+        verify_report(state, VERIFY_COLLECTIVE_FORM, op, "a state of the monoid, unchanged",
+                      "`%s` of %s in %s", ir_monoid_describe(op->attributes.monoid)->text,
+                      base_dtype_name(from->dtype), base_dtype_name(to->dtype));
+}
+
+static void rule_private_form(verify_state *state, const ir_op *op) {
+    const ir_type *array = &op->operands[0]->type, *cell = &op->operands[1]->type;
+    const ir_type *value = op->opcode == IR_PUSH ? &op->operands[2]->type : &op->results[0]->type;
+    bool holds = array->form == IR_FORM_PRIVATE && cell->form == IR_FORM_UNIFORM &&
+                 cell->dtype == BASE_I64 && value->dtype == array->dtype &&
+                 (array->slots == 0 ? value->form == IR_FORM_UNIFORM
+                                    : value->form == IR_FORM_SLOTS && value->slots == array->slots);
+    if (!holds)
+        verify_report(state, VERIFY_PRIVATE_FORM, op, ir_op_describe(op->opcode)->doc,
+                      "the cell, or the value, has another type");
+}
+
+static void rule_when_effects(verify_state *state, const ir_op *op) {
+    const ir_type *condition = &op->operands[0]->type;
+    if (condition->form != IR_FORM_SLOTS || condition->slots != 1 || condition->dtype != BASE_BOOL)
+        verify_report(state, VERIFY_WHEN_EFFECTS, op, "bool(1)", "the condition is no bool(1)");
+    for (const ir_op *inner = op->regions[0]->first; inner != NULL; inner = inner->next)
+        if (inner->opcode != IR_STORE && inner->opcode != IR_PUSH)
+            verify_report(state, VERIFY_WHEN_EFFECTS, inner, "stores and pushes",
+                          "`%s` stands in a when", ir_op_describe(inner->opcode)->text);
+}
+
+static void check_op(verify_state *state, const ir_op *op) {
+    if (!verify_op_is_formed(state, op))
+        return;
+    if (op->opcode == IR_FOLD || op->opcode == IR_COMBINE)
+        rule_collective_form(state, op);
+    if (op->opcode == IR_PULL || op->opcode == IR_PUSH)
+        rule_private_form(state, op);
+    if (op->opcode == IR_WHEN)
+        rule_when_effects(state, op);
+}
+
+void verify_thread(verify_state *state) {
+    verify_walk(state, &state->module->body, check_op);
+}

@@ -1,0 +1,83 @@
+/* The verifier: runs the families of rules in the order of rules.def.
+ *
+ *     k.croft:4: error: a value is used outside the region that defines it [dominance]
+ *       found: %5 = sub %t, %m : f32<N>
+ *       expected: a value defined above in this region or around it
+ *
+ * Every family walks the whole module and reports all it finds; families that reason about values
+ * run only when those about structure found nothing.
+ */
+#include "verify/verify_internal.h"
+
+#include "ir/print.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const slugs[] = {
+#define RULE(ID, slug, levels, doc) [VERIFY_##ID] = slug,
+#include "verify/rules.def"
+#undef RULE
+};
+
+static const char *const docs[] = {
+#define RULE(ID, slug, levels, doc) [VERIFY_##ID] = doc,
+#include "verify/rules.def"
+#undef RULE
+};
+
+const char *verify_rule_slug(verify_rule rule) {
+    return slugs[rule];
+}
+
+const char *verify_rule_doc(verify_rule rule) {
+    return docs[rule];
+}
+
+void verify_report(verify_state *state, verify_rule rule, const ir_op *op, const char *expected,
+                   const char *format, ...) {
+    if (state->disabled != NULL && strcmp(state->disabled, slugs[rule]) == 0)
+        return;
+    state->broken++;
+    if (state->diagnostics->count == BASE_DIAGNOSTIC_LIMIT) {
+        state->diagnostics->dropped++;
+        return;
+    }
+    char message[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    base_location nowhere = {.source = state->module->source};
+    base_diagnostic *finding = base_diagnostics_add(
+        state->diagnostics, slugs[rule], op != NULL ? op->location : nowhere, "%s", message);
+    finding->expected = expected;
+    if (op == NULL)
+        return;
+    base_text line;
+    base_text_init(&line, state->diagnostics->arena);
+    ir_op_print(&line, state->module, op);
+    finding->found = line.bytes;
+}
+
+void verify_walk(verify_state *state, const ir_region *region,
+                 void (*check)(verify_state *state, const ir_op *op)) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        check(state, op);
+        for (int i = 0; i < op->region_count; i++)
+            verify_walk(state, op->regions[i], check);
+    }
+}
+
+bool verify_module(const ir_module *module, const char *disabled, base_diagnostics *diagnostics) {
+    verify_state state = {.module = module, .disabled = disabled, .diagnostics = diagnostics};
+    state.visible = BASE_NEW_ARRAY(diagnostics->arena, const ir_value *, module->next_value);
+    verify_structure(&state);
+    verify_access_forms(&state);
+    if (state.broken == 0)
+        verify_types(&state);
+    if (state.broken == 0 && module->level == IR_THREAD)
+        verify_thread(&state);
+    return state.broken == 0;
+}

@@ -1,0 +1,60 @@
+/* What the families of rules share: the state, the report, the walk, and silent questions.
+ *
+ * Rules assume nothing: any of them may run on a module that breaks every other. An op is looked at
+ * by deeper rules only when it is formed (verify_op_is_formed). */
+#ifndef VERIFY_INTERNAL_H
+#define VERIFY_INTERNAL_H
+
+#include "verify/verify.h"
+
+typedef enum verify_rule {
+#define RULE(ID, slug, levels, doc) VERIFY_##ID,
+#include "verify/rules.def"
+#undef RULE
+    VERIFY_RULE_COUNT
+} verify_rule;
+
+typedef struct verify_state {
+    const ir_module *module;
+    const char *disabled; /* slug, or NULL */
+    base_diagnostics *diagnostics;
+    int64_t broken;
+    const ir_value **visible; /* by number: the value that is defined here, or NULL */
+} verify_state;
+
+const char *verify_rule_slug(verify_rule rule);
+const char *verify_rule_doc(verify_rule rule);
+
+/* Reports that the op breaks the rule (NULL: the module does): `found` is the op's line. */
+void verify_report(verify_state *state, verify_rule rule, const ir_op *op, const char *expected,
+                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Calls check for each op, outer before inner, in order. */
+void verify_walk(verify_state *state, const ir_region *region,
+                 void (*check)(verify_state *state, const ir_op *op));
+
+/* ---- silent questions ---- */
+/* Counts of operands, results, regions and arguments are those of the op, its regions end as they
+ * must, and its access is formed. */
+bool verify_op_is_formed(const verify_state *state, const ir_op *op);
+bool verify_operand_count_holds(const ir_op *op);
+bool verify_result_count_holds(const ir_op *op);
+bool verify_region_arguments_hold(const ir_op *op);
+bool verify_access_is_formed(const verify_state *state, const ir_op *op);
+bool verify_type_is_formed(const verify_state *state, const ir_type *type);
+bool verify_is_scalar(const ir_value *value); /* rank-0 tile, or uniform */
+bool verify_is_tile(const ir_value *value);   /* tile of rank 1 and more */
+bool verify_extent_is_one(const verify_state *state, const layout_extent *extent);
+bool verify_extent_equal(const verify_state *state, const layout_extent *a, const layout_extent *b);
+/* One value, or two that are made alike from alike values: equal wherever both are defined. */
+bool verify_same_value(const verify_state *state, const ir_value *a, const ir_value *b);
+bool verify_types_agree(const verify_state *state, const ir_type *a, const ir_type *b);
+
+/* ---- families ---- */
+void verify_structure(verify_state *state);
+void verify_access_forms(verify_state *state);
+void verify_types(verify_state *state);
+void verify_shape_change(verify_state *state, const ir_op *op); /* formed, of shape OTHER */
+void verify_thread(verify_state *state);
+
+#endif
