@@ -6,7 +6,7 @@
  *     store %y[%row, :], ..     anchor y.0
  *
  * Accesses are counted by tensor, other ops by their word (a reduction's is its monoid), in
- * canonical order. A tile with a source name is kept under it, made unique: t, t.1, ... Scalars of
+ * canonical order. A tile with a source name is kept under it, made unique: t, t_1, ... Scalars of
  * plain arithmetic get no anchor: no plan decides about them.
  */
 #include "pass/canonicalise_internal.h"
@@ -58,15 +58,15 @@ static bool take(anchor_state *state, const char *text) {
     return true;
 }
 
-/* `stem.n` with the first n that is free. */
-static const char *take_numbered(anchor_state *state, const char *stem, int64_t first) {
+/* `stem.n` with the first n that is free; names get `_` for the point, to stay words. */
+static const char *take_numbered(anchor_state *state, const char *stem, char point, int64_t first) {
     take(state, stem);
     for (;;) {
         anchor_entry *entry = table_slot(state->table, state->size, stem);
         entry->next = entry->next < first ? first : entry->next;
         base_text text;
         base_text_init(&text, state->module->arena);
-        base_text_format(&text, "%s.%lld", stem, (long long)entry->next++);
+        base_text_format(&text, "%s%c%lld", stem, point, (long long)entry->next++);
         if (take(state, text.bytes))
             return text.bytes;
     }
@@ -97,7 +97,7 @@ static bool wants_anchor(const ir_op *op) {
 
 static bool give_anchor(void *pointer, ir_op *op) {
     anchor_state *state = pointer;
-    const char *anchor = wants_anchor(op) ? take_numbered(state, op_stem(op), 0) : NULL;
+    const char *anchor = wants_anchor(op) ? take_numbered(state, op_stem(op), '.', 0) : NULL;
     bool same =
         anchor == NULL ? op->anchor == NULL : op->anchor != NULL && strcmp(op->anchor, anchor) == 0;
     state->changed |= !same;
@@ -111,7 +111,7 @@ static bool give_names(void *pointer, ir_op *op) {
         ir_value *value = op->results[i];
         if (value->name == NULL || !is_tile(value) || take(state, value->name))
             continue;
-        value->name = take_numbered(state, value->name, 1);
+        value->name = take_numbered(state, value->name, '_', 1);
         state->changed = true;
     }
     return true;

@@ -246,7 +246,7 @@ static void names_of_tiles_become_unique(void **unused) {
     fixture_store(&f, y, v);
     canonical(&f);
     assert_string_equal(t->name, "t");
-    assert_string_equal(u->name, "t.1");
+    assert_string_equal(u->name, "t_1");
     assert_string_equal(v->name, "x");
     fixture_close(&f);
 }
