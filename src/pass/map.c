@@ -126,7 +126,9 @@ static ir_value *map_use(map_state *state, ir_value *old_value) {
         return state->global[n];
     ir_storage storage = state->storage[n];
     if (state->sweep >= 0 && old_value->definer != NULL &&
-        (storage == IR_STORAGE_RELOAD || storage == IR_STORAGE_RECOMPUTE)) {
+        (storage == IR_STORAGE_RELOAD || storage == IR_STORAGE_RECOMPUTE) &&
+        (old_value->definer->opcode != IR_LOAD ||
+         analysis_load_repeatable(&state->sweeps, old_value->definer, state->sweep))) {
         map_copy_op(state, old_value->definer);
         return state->local[n];
     }
