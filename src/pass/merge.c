@@ -100,12 +100,10 @@ static void renew_stored(merge_state *state, const ir_region *region) {
 static void merge_region(merge_state *state, ir_region *region);
 
 static void merge_inside(merge_state *state, ir_op *op) {
-    for (int i = 0; i < op->region_count; i++) {
-        if (op->opcode == IR_FOR || i > 0) /* a later trip, the other branch: memory may differ */
-            for (int k = 0; k < op->region_count; k++)
-                renew_stored(state, op->regions[k]);
+    if (op->opcode == IR_FOR) /* a later trip sees the stores of earlier ones */
+        renew_stored(state, op->regions[0]);
+    for (int i = 0; i < op->region_count; i++)
         merge_region(state, op->regions[i]);
-    }
     for (int i = 0; i < op->region_count; i++)
         renew_stored(state, op->regions[i]);
 }

@@ -1,0 +1,354 @@
+/* Generated modules: whatever order independent statements stand in, whatever things are called,
+ * and whether subexpressions are written twice, the canonical form is one; it computes what was
+ * written; and both plans map and expand it.
+ *
+ *     CROFT_SEED=7 unit_canonical_forms     another seed
+ */
+#include "sweep_laws.h"
+
+#include "ir/print.h"
+#include "pass/pass.h"
+#include "planner/planner.h"
+#include "sim/reference.h"
+
+#include <stdlib.h>
+
+enum { MODULES = 150, POOL = 64, ROWS = 3, COLUMNS = 7, TENSORS = 6 };
+
+typedef struct generator {
+    fixture f;
+    uint64_t state;
+    ir_value *tensors[TENSORS]; /* a b in, w in [N], c inout, y out, s out [R] */
+    ir_value *tiles[POOL], *scalars[POOL];
+    int tile_count, scalar_count;
+    bool twice; /* pure ops are now and then built twice */
+} generator;
+
+static uint32_t pick(generator *g, uint32_t below) {
+    g->state = g->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(g->state >> 33) % below;
+}
+
+/* ---- writing ---- */
+static ir_value *keep_tile(generator *g, ir_value *value) {
+    int at = g->tile_count < POOL ? g->tile_count++ : (int)pick(g, POOL);
+    return g->tiles[at] = value;
+}
+
+static ir_value *keep_scalar(generator *g, ir_value *value) {
+    int at = g->scalar_count < POOL ? g->scalar_count++ : (int)pick(g, POOL);
+    return g->scalars[at] = value;
+}
+
+/* Mostly one of the last three, so that much of a module matters. */
+static uint32_t pick_recent(generator *g, int count) {
+    if (count > 3 && pick(g, 4) > 0)
+        return (uint32_t)count - 1 - pick(g, 3);
+    return pick(g, (uint32_t)count);
+}
+
+static ir_value *any_tile(generator *g) {
+    return g->tiles[pick_recent(g, g->tile_count)];
+}
+
+static ir_value *any_scalar(generator *g) {
+    return g->scalars[pick_recent(g, g->scalar_count)];
+}
+
+static ir_value *binary(generator *g, ir_value *a, ir_value *b) {
+    static const ir_opcode opcodes[] = {IR_ADD, IR_SUB, IR_MUL, IR_MAXIMUM, IR_MINIMUM};
+    ir_opcode opcode = opcodes[pick(g, 5)];
+    ir_value *value = ir_build_binary(&g->f.builder, opcode, a, b);
+    uint32_t again = pick(g, 4);
+    return g->twice && again == 0 ? ir_build_binary(&g->f.builder, opcode, a, b) : value;
+}
+
+/* A row of a matrix, now and then row 0 for all programs; or the vector. */
+static ir_value *load(generator *g, int tensor) {
+    bool vector = tensor == 2;
+    ir_value *first = g->f.row;
+    if (pick(g, 3) == 0)
+        first = ir_build_integer(&g->f.builder, BASE_INDEX, pick(g, 2));
+    return fixture_load_at(&g->f, g->tensors[tensor], vector ? NULL : first, NULL);
+}
+
+static void write_loop(generator *g, int depth);
+static void write_branch(generator *g, int depth);
+
+static void write_statement(generator *g, int depth) {
+    ir_builder *b = &g->f.builder;
+    uint32_t kind = pick(g, depth < 2 ? 13 : 10);
+    if (kind < 2)
+        keep_tile(g, load(g, pick(g, 2) == 0 ? 3 : (int)pick(g, 4)));
+    else if (kind < 4)
+        keep_tile(g, binary(g, any_tile(g), any_tile(g)));
+    else if (kind == 4)
+        keep_tile(g, binary(g, any_tile(g), any_scalar(g)));
+    else if (kind == 5)
+        keep_tile(g, ir_build_unary(b, pick(g, 2) == 0 ? IR_ABS : IR_TANH, any_tile(g)));
+    else if (kind < 8)
+        keep_scalar(g, fixture_reduce(&g->f, pick(g, 2) == 0 ? IR_MONOID_MAX : IR_MONOID_SUM,
+                                      any_tile(g), 0, NULL));
+    else if (kind == 8)
+        keep_scalar(g, binary(g, any_scalar(g), any_scalar(g)));
+    else if (kind == 9)
+        fixture_store(&g->f, g->tensors[3 + pick(g, 2)], any_tile(g));
+    else if (kind < 12)
+        write_loop(g, depth);
+    else
+        write_branch(g, depth);
+}
+
+static void write_body(generator *g, int depth, int statements) {
+    for (int i = 0; i < statements; i++)
+        write_statement(g, depth + 1);
+}
+
+/* Values of an inner region are forgotten at its end. */
+static void write_loop(generator *g, int depth) {
+    ir_value *carries[2] = {any_scalar(g), any_tile(g)};
+    int tiles = g->tile_count, scalars = g->scalar_count;
+    if (tiles > POOL - 16 || scalars > POOL - 16)
+        return;
+    ir_value *hi = ir_build_integer(&g->f.builder, BASE_INDEX, pick(g, 4));
+    ir_op *loop = fixture_for(&g->f, hi, 2, carries);
+    keep_scalar(g, loop->regions[0]->arguments[1]);
+    keep_tile(g, loop->regions[0]->arguments[2]);
+    write_body(g, depth, 3 + (int)pick(g, 6));
+    ir_value *next[2] = {any_scalar(g), any_tile(g)};
+    fixture_end_for(&g->f, loop, 2, next);
+    g->tile_count = tiles;
+    g->scalar_count = scalars;
+    keep_scalar(g, loop->results[0]);
+    keep_tile(g, loop->results[1]);
+}
+
+static void write_branch(generator *g, int depth) {
+    ir_builder *b = &g->f.builder;
+    ir_value *condition = ir_build_binary(b, IR_LT, any_scalar(g), any_scalar(g));
+    ir_type types[2] = {any_scalar(g)->type, any_tile(g)->type};
+    int tiles = g->tile_count, scalars = g->scalar_count;
+    if (tiles > POOL - 16 || scalars > POOL - 16)
+        return;
+    ir_op *branch = ir_build_op(b, IR_IF, 1, &condition, 2, types, 2);
+    for (int side = 0; side < 2; side++) {
+        b->region = branch->regions[side];
+        write_body(g, depth, 1 + (int)pick(g, 3));
+        ir_build_yield(b, 2, (ir_value *[]){any_scalar(g), any_tile(g)});
+        g->tile_count = tiles;
+        g->scalar_count = scalars;
+    }
+    b->region = branch->parent;
+    keep_scalar(g, branch->results[0]);
+    keep_tile(g, branch->results[1]);
+}
+
+static void generate(generator *g, uint64_t seed, bool twice) {
+    memset(g, 0, sizeof *g);
+    g->state = seed * UINT64_C(2654435761) + 1;
+    g->twice = twice;
+    fixture *f = &g->f;
+    fixture_open(f);
+    g->tensors[0] = fixture_tensor(f, "a", IR_IN, BASE_F32, 2, "R", "N");
+    g->tensors[1] = fixture_tensor(f, "b", IR_IN, BASE_F32, 2, "R", "N");
+    g->tensors[2] = fixture_tensor(f, "w", IR_IN, BASE_F32, 1, "N");
+    g->tensors[3] = fixture_tensor(f, "c", IR_INOUT, BASE_F32, 2, "R", "N");
+    g->tensors[4] = fixture_tensor(f, "y", IR_OUT, BASE_F32, 2, "R", "N");
+    g->tensors[5] = fixture_tensor(f, "s", IR_OUT, BASE_F32, 1, "R");
+    for (int i = 0; i < 4; i++)
+        keep_tile(g, load(g, i));
+    keep_scalar(g, ir_build_real(&f->builder, BASE_F32, 0.25));
+    keep_scalar(g, fixture_reduce(f, IR_MONOID_MAX, g->tiles[0], 0, NULL));
+    int statements = 6 + (int)pick(g, 16);
+    for (int i = 0; i < statements; i++)
+        write_statement(g, 0);
+    fixture_store(f, g->tensors[4], any_tile(g));
+    fixture_store(f, g->tensors[5], any_scalar(g));
+}
+
+/* ---- another order, other names ---- */
+static bool depends(const ir_op *later, const ir_op *earlier) {
+    for (int i = 0; i < later->operand_count; i++)
+        if (later->operands[i]->definer == earlier)
+            return true;
+    for (int r = 0; r < later->region_count; r++)
+        for (const ir_op *op = later->regions[r]->first; op != NULL; op = op->next)
+            if (depends(op, earlier))
+                return true;
+    return false;
+}
+
+static bool accesses(const ir_op *op, const ir_value *tensor, bool stores_only) {
+    if ((op->opcode == IR_STORE || (op->opcode == IR_LOAD && !stores_only)) &&
+        op->operands[0] == tensor)
+        return true;
+    for (int r = 0; r < op->region_count; r++)
+        for (const ir_op *inner = op->regions[r]->first; inner != NULL; inner = inner->next)
+            if (accesses(inner, tensor, stores_only))
+                return true;
+    return false;
+}
+
+static bool must_follow(const generator *g, const ir_op *later, const ir_op *earlier) {
+    if (later->opcode == IR_YIELD || depends(later, earlier))
+        return true;
+    for (int i = 0; i < TENSORS; i++)
+        if ((accesses(later, g->tensors[i], true) && accesses(earlier, g->tensors[i], false)) ||
+            (accesses(later, g->tensors[i], false) && accesses(earlier, g->tensors[i], true)))
+            return true;
+    return false;
+}
+
+static void shuffle(generator *g, ir_region *region) {
+    ir_op *left[512];
+    int count = 0;
+    for (ir_op *op = region->first; op != NULL; op = op->next) {
+        assert_true(count < 512);
+        left[count++] = op;
+        for (int r = 0; r < op->region_count; r++)
+            shuffle(g, op->regions[r]);
+    }
+    region->first = region->last = NULL;
+    while (count > 0) {
+        int ready[512], ready_count = 0;
+        for (int i = 0; i < count; i++) {
+            bool waits = false;
+            for (int k = 0; k < i && !waits; k++)
+                waits = must_follow(g, left[i], left[k]);
+            if (!waits)
+                ready[ready_count++] = i;
+        }
+        int taken = ready[pick(g, (uint32_t)ready_count)];
+        ir_op_append(region, left[taken]);
+        memmove(&left[taken], &left[taken + 1], sizeof left[0] * (size_t)(count - taken - 1));
+        count--;
+    }
+}
+
+static void rename_values(generator *g, ir_region *region) {
+    static const char *const names[] = {"t", "u", "max", "x", "exp"};
+    for (ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int i = 0; i < op->result_count; i++)
+            op->results[i]->name = pick(g, 3) == 0 ? NULL : names[pick(g, 5)];
+        for (int r = 0; r < op->region_count; r++)
+            rename_values(g, op->regions[r]);
+    }
+}
+
+/* ---- checks ---- */
+static uint64_t canonical(generator *g) {
+    base_diagnostics diagnostics;
+    base_diagnostics_init(&diagnostics, &g->f.arena);
+    pass_context context = {.diagnostics = &diagnostics};
+    pass_canonicalise(g->f.module, &context);
+    return pass_canonical_hash(g->f.module);
+}
+
+static const char *text_of(generator *g) {
+    base_text text;
+    base_text_init(&text, &g->f.arena);
+    ir_module_print(&text, g->f.module, false);
+    return text.bytes;
+}
+
+static void run_reference(generator *g, sim_reference *result) {
+    static float data[TENSORS][ROWS * COLUMNS];
+    sim_tensor tensors[TENSORS];
+    for (int i = 0; i < TENSORS; i++) {
+        for (int k = 0; k < ROWS * COLUMNS; k++)
+            data[i][k] = (float)((k * 7 + i * 5) % 11) / 4.0F - 1.0F;
+        tensors[i] = (sim_tensor){.dtype = BASE_F32, .data = data[i]};
+        tensors[i].rank = g->tensors[i]->type.rank;
+        bool vector = i == 2;
+        for (int d = 0; d < tensors[i].rank; d++) {
+            bool last = d == tensors[i].rank - 1;
+            tensors[i].extent[d] = vector || (d == 1) ? COLUMNS : ROWS;
+            tensors[i].stride[d] = last ? 1 : COLUMNS;
+        }
+    }
+    int64_t sizes[2];
+    for (int64_t i = 0; i < g->f.module->extents.symbol_count; i++)
+        sizes[i] = g->f.module->extents.symbols[i].name[0] == 'R' ? ROWS : COLUMNS;
+    ir_constant scalars[TENSORS] = {{0}};
+    sim_reference_run(&g->f.arena, g->f.module, NULL, sizes, tensors, scalars, result);
+}
+
+static void assert_same_results(generator *g, const sim_reference *a, const sim_reference *b) {
+    (void)g;
+    for (int i = 3; i < TENSORS; i++)
+        for (int64_t k = 0; k < a->tensors[i].count; k++) {
+            assert_memory_equal(&a->tensors[i].value[k], &b->tensors[i].value[k], sizeof(double));
+            assert_int_equal(a->tensors[i].written[k], b->tensors[i].written[k]);
+        }
+}
+
+static uint64_t seed_of(int module) {
+    const char *text = getenv("CROFT_SEED");
+    uint64_t seed = text == NULL ? 1 : (uint64_t)strtoull(text, NULL, 10);
+    return seed * 100000 + (uint64_t)module;
+}
+
+static void one_form_for_every_way_to_write(void **unused) {
+    (void)unused;
+    for (int i = 0; i < MODULES; i++) {
+        generator plain, other;
+        generate(&plain, seed_of(i), false);
+        generate(&other, seed_of(i), true);
+        rename_values(&other, &other.f.module->body);
+        shuffle(&other, &other.f.module->body);
+        uint64_t hash = canonical(&plain);
+        if (hash != canonical(&other))
+            fail_msg("seed %llu:\n%s\nand\n%s", (unsigned long long)seed_of(i), text_of(&plain),
+                     text_of(&other));
+        assert_true(canonical(&plain) == hash);
+        fixture_close(&plain.f);
+        fixture_close(&other.f);
+    }
+}
+
+static void the_form_computes_what_was_written(void **unused) {
+    (void)unused;
+    for (int i = 0; i < MODULES; i++) {
+        generator g;
+        generate(&g, seed_of(i), true);
+        sim_reference before, after;
+        run_reference(&g, &before);
+        canonical(&g);
+        run_reference(&g, &after);
+        assert_same_results(&g, &before, &after);
+        fixture_close(&g.f);
+    }
+}
+
+static void both_plans_apply(void **unused) {
+    (void)unused;
+    for (int i = 0; i < 2 * MODULES; i++) {
+        generator g;
+        generate(&g, seed_of(i / 2), true);
+        canonical(&g);
+        analysed a;
+        analyse(&g.f, &a);
+        check_laws(&g.f, &a);
+        base_diagnostics diagnostics;
+        base_diagnostics_init(&diagnostics, &g.f.arena);
+        pass_context context = {.diagnostics = &diagnostics};
+        context.plan = planner_plan(&g.f.arena, g.f.module, machine_find("cpu-avx2"),
+                                    i % 2 == 0 ? PLANNER_ROW : PLANNER_FALLBACK, &diagnostics);
+        pass_result mapped = pass_map(g.f.module, &context);
+        if (mapped == PASS_FAILED || pass_expand(g.f.module, &context) == PASS_FAILED)
+            fail_msg("seed %llu: %s %s\n%s", (unsigned long long)seed_of(i / 2),
+                     diagnostics.items[0].slug, diagnostics.items[0].message, text_of(&g));
+        pass_clean(g.f.module, &context);
+        assert_int_equal(pass_clean(g.f.module, &context), PASS_SAME);
+        fixture_close(&g.f);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_form_for_every_way_to_write),
+        cmocka_unit_test(the_form_computes_what_was_written),
+        cmocka_unit_test(both_plans_apply),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
