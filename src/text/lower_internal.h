@@ -49,7 +49,7 @@ typedef struct lower_binding {
 } lower_binding;
 
 typedef struct lower_undo {
-    int32_t name;
+    const text_name *name;
     lower_binding before;
 } lower_undo;
 
@@ -69,12 +69,14 @@ typedef struct lower_shared {
 
 enum { LOWER_SHARED_BUCKETS = 1024, LOWER_BUDGET = 1 << 18 };
 
-/* How programs divide a tensor: see lower_owner.c. */
+/* How programs divide a tensor: program index = (index of a dimension - offset) // stride, modulo
+ * what lies above it. See lower_owner.c. */
 typedef struct lower_owner {
     bool known;
-    int dimension[IR_MAX_PROGRAMS];   /* where the program index stands; -1: nowhere */
-    int64_t stride[IR_MAX_PROGRAMS];  /* its factor there */
-    base_location location;           /* of the first access */
+    base_location location;         /* of the first access */
+    int dimension[IR_MAX_PROGRAMS]; /* -1: of no dimension alone */
+    const layout_extent *stride[IR_MAX_PROGRAMS];
+    const layout_extent *offset[IR_MAX_PROGRAMS];
 } lower_owner;
 
 typedef struct lowerer {
@@ -95,6 +97,7 @@ typedef struct lowerer {
     int64_t budget;                              /* expressions that may still be lowered */
     bool budget_reported;
     bool speculating; /* finding the types of carries: findings are thrown away */
+    bool *seen;       /* by name id, all false between uses */
     bool *is_width;   /* symbols that stand in the extent of a tile of the body */
     bool *stored;     /* by module parameter */
     lower_owner *owners;
@@ -115,8 +118,8 @@ lower_value lower_poison(void);
 lower_value lower_typed(ir_value *value);
 lower_value lower_integer(int64_t value);
 lower_value lower_real(double value);
-bool lower_is_tile(lower_value value);         /* typed, rank above 0 */
-base_dtype lower_dtype(lower_value value);     /* of a typed value */
+bool lower_is_tile(lower_value value);     /* typed, rank above 0 */
+base_dtype lower_dtype(lower_value value); /* of a typed value */
 
 /* ---- lower_scope.c ---- */
 void lower_scope_enter(lowerer *l, lower_scope *scope, ir_region *region);
@@ -125,8 +128,8 @@ void lower_scope_leave(lowerer *l);
 /* Takes back every assignment since the scope was entered. */
 void lower_scope_restore(lowerer *l, const lower_scope *scope);
 void lower_bind(lowerer *l, const text_name *name, lower_binding binding);
-/* True when the value is defined outside the scope (or is no op's result). */
-bool lower_is_outside(const lowerer *l, const ir_value *value, const lower_scope *scope);
+/* True when the value is defined in an open region (or is no op's result). */
+bool lower_exists_here(const lowerer *l, const ir_value *value);
 /* Index scalars, each built once, in the outermost region where its operands exist. */
 ir_value *lower_index_constant(lowerer *l, int64_t value);
 ir_value *lower_index_size(lowerer *l, const layout_extent *extent);
@@ -216,7 +219,9 @@ typedef struct lower_names {
     int64_t count, capacity;
 } lower_names;
 lower_names lower_assigned(lowerer *l, const text_block *block);
-/* A literal or scalar as a value of the type (for carries and branches); NULL when reported. */
-ir_value *lower_convert_to(lowerer *l, lower_value value, const ir_type *type, base_location at);
+/* A literal as a value of the type, or a value that has it (carries, branches); NULL when reported:
+ * "<what> changes its type". */
+ir_value *lower_convert_to(lowerer *l, lower_value value, const ir_type *type, const char *what,
+                           base_location at);
 
 #endif

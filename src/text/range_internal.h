@@ -83,7 +83,14 @@ range_poly range_of_extent(range *r, const layout_extent *extent);
 range_poly range_of_value(range *r, const ir_value *value);
 bool range_proves_not_negative(range *r, const range_poly *p);
 
-/* ---- questions ---- */
+/* ---- for a proof of one's own: begin, make polynomials, prove ---- */
+void range_begin(range *r, range_sizes sizes);
+range_poly range_element(range *r, const layout_extent *extent, int axis);
+range_poly range_quotient(range *r, range_poly a, int64_t divisor);
+/* As a formula, NULL when it holds more than sizes. */
+const layout_extent *range_to_extent(range *r, const range_poly *p);
+
+/* ---- questions: each begins afresh ---- */
 bool range_not_negative(range *r, const ir_value *scalar);
 /* 0 <= value < extent, for every element. */
 bool range_inside(range *r, const ir_value *value, const layout_extent *extent);

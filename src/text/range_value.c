@@ -166,6 +166,10 @@ static range_poly make_division(range *r, range_poly a, int64_t c, bool modulo) 
     return modulo ? p : range_add(quotient, p);
 }
 
+range_poly range_quotient(range *r, range_poly a, int64_t divisor) {
+    return make_division(r, a, divisor, false);
+}
+
 static range_poly make_extreme(range *r, range_atom_kind kind, range_poly a, range_poly b) {
     if (!a.valid || !b.valid)
         return invalid_poly();
@@ -316,7 +320,7 @@ static range_poly program_poly(range *r, int axis) {
     return p;
 }
 
-static range_poly element_poly(range *r, const layout_extent *extent, int axis) {
+range_poly range_element(range *r, const layout_extent *extent, int axis) {
     int64_t one = 0;
     if (axis < 0 || (extent->kind == LAYOUT_EXTENT_CONSTANT && extent->value == 1))
         return range_constant(0);
@@ -412,7 +416,7 @@ static range_poly op_poly(range *r, const ir_value *value, axis_map map, int dep
     case IR_PROGRAM:
         return program_poly(r, op->attributes.axis);
     case IR_ARANGE:
-        return element_poly(r, value->type.extent[0], map.axis[0]);
+        return range_element(r, value->type.extent[0], map.axis[0]);
     case IR_EXPAND:
     case IR_DROP:
     case IR_BROADCAST:
@@ -422,8 +426,8 @@ static range_poly op_poly(range *r, const ir_value *value, axis_map map, int dep
         if (op->opcode == IR_CAST && wraps(value->type.dtype) &&
             base_dtype_size(op->operands[0]->type.dtype) >= base_dtype_size(value->type.dtype))
             return invalid_poly();
-        return value_poly(r, op->operands[0], shape,
-                          map_for_operand(op, &op->operands[0]->type, map), depth + 1);
+        return value_poly(r, op->operands[0], map_for_operand(op, &op->operands[0]->type, map),
+                          depth + 1);
     default:
         break;
     }
@@ -433,7 +437,7 @@ static range_poly op_poly(range *r, const ir_value *value, axis_map map, int dep
     if (ir_op_describe(op->opcode)->shape != IR_SHAPE_BINARY && !select)
         return invalid_poly();
     for (int i = select ? 1 : 0; i < op->operand_count; i++)
-        operand[i] = value_poly(r, op->operands[i], shape,
+        operand[i] = value_poly(r, op->operands[i],
                                 map_for_operand(op, &op->operands[i]->type, map), depth + 1);
     return select ? select_poly(r, value, operand[1], operand[2], map)
                   : binary_poly(r, value, operand[0], operand[1]);
@@ -458,7 +462,7 @@ range_poly range_of_value(range *r, const ir_value *value) {
 
 /* ---- questions ---- */
 
-static void begin(range *r, range_sizes sizes) {
+void range_begin(range *r, range_sizes sizes) {
     r->count = 0;
     r->visits = r->effort > 0 ? VISIT_LIMIT : 0;
     r->effort -= 100;
@@ -466,13 +470,13 @@ static void begin(range *r, range_sizes sizes) {
 }
 
 bool range_not_negative(range *r, const ir_value *scalar) {
-    begin(r, RANGE_SIZES_KNOWN);
+    range_begin(r, RANGE_SIZES_KNOWN);
     range_poly p = range_of_value(r, scalar);
     return range_proves_not_negative(r, &p);
 }
 
 bool range_inside(range *r, const ir_value *value, const layout_extent *extent) {
-    begin(r, RANGE_SIZES_KNOWN);
+    range_begin(r, RANGE_SIZES_KNOWN);
     range_poly p = range_of_value(r, value);
     range_poly last = range_sub(range_of_extent(r, extent), range_constant(1));
     range_poly left = range_sub(last, p);
@@ -481,7 +485,7 @@ bool range_inside(range *r, const ir_value *value, const layout_extent *extent) 
 
 bool range_fits(range *r, const ir_value *start, const layout_extent *length,
                 const layout_extent *extent) {
-    begin(r, RANGE_SIZES_KNOWN);
+    range_begin(r, RANGE_SIZES_KNOWN);
     range_poly from = start != NULL ? range_of_value(r, start) : range_constant(0);
     range_poly inside = range_sub(range_of_extent(r, extent), from);
     range_poly count = range_of_extent(r, length);
@@ -493,20 +497,20 @@ bool range_fits(range *r, const ir_value *start, const layout_extent *length,
 }
 
 bool range_extent_not_negative(range *r, const layout_extent *extent) {
-    begin(r, RANGE_SIZES_KNOWN);
+    range_begin(r, RANGE_SIZES_KNOWN);
     range_poly p = range_of_extent(r, extent);
     return range_proves_not_negative(r, &p);
 }
 
 bool range_extent_equal(range *r, const layout_extent *a, const layout_extent *b) {
-    begin(r, RANGE_SIZES_KNOWN);
+    range_begin(r, RANGE_SIZES_KNOWN);
     int64_t difference = 1;
     range_poly p = range_sub(range_of_extent(r, a), range_of_extent(r, b));
     return range_is_constant(&p, &difference) && difference == 0;
 }
 
 bool range_within(range *r, const ir_value *value, int64_t limit) {
-    begin(r, RANGE_SIZES_BOUND);
+    range_begin(r, RANGE_SIZES_BOUND);
     range_poly p = range_of_value(r, value);
     range_poly above = range_sub(range_constant(limit), p);
     range_poly below = range_add(range_constant(limit), p);
@@ -514,8 +518,6 @@ bool range_within(range *r, const ir_value *value, int64_t limit) {
 }
 
 /* ---- back to formulas ---- */
-
-static const layout_extent *poly_extent(range *r, const range_poly *p);
 
 static const layout_extent *atom_extent(range *r, const range_atom *atom) {
     static const struct {
@@ -533,9 +535,9 @@ static const layout_extent *atom_extent(range *r, const range_atom *atom) {
         if (rows[i].from != atom->kind)
             continue;
         bool divides = atom->kind == RANGE_DIV || atom->kind == RANGE_MOD;
-        const layout_extent *a = poly_extent(r, &atom->a);
+        const layout_extent *a = range_to_extent(r, &atom->a);
         const layout_extent *b = divides ? layout_extent_constant(&r->module->extents, atom->number)
-                                         : poly_extent(r, &atom->b);
+                                         : range_to_extent(r, &atom->b);
         return layout_extent_binary(&r->module->extents, rows[i].to, a, b);
     }
     return NULL;
@@ -554,7 +556,7 @@ static const layout_extent *term_extent(range *r, const range_term *term) {
     return product;
 }
 
-static const layout_extent *poly_extent(range *r, const range_poly *p) {
+const layout_extent *range_to_extent(range *r, const range_poly *p) {
     layout_extents *pool = &r->module->extents;
     const layout_extent *sum = layout_extent_constant(pool, 0);
     if (!p->valid)
@@ -568,9 +570,9 @@ static const layout_extent *poly_extent(range *r, const range_poly *p) {
 }
 
 const layout_extent *range_distance(range *r, const ir_value *from, const ir_value *to) {
-    begin(r, RANGE_SIZES_SYMBOLIC);
+    range_begin(r, RANGE_SIZES_SYMBOLIC);
     range_poly a = range_of_value(r, from);
     range_poly b = range_of_value(r, to);
     range_poly distance = range_sub(b, a);
-    return poly_extent(r, &distance);
+    return range_to_extent(r, &distance);
 }

@@ -1,0 +1,340 @@
+/* Lowering: who writes a cell.
+ *
+ * A store is fine when its indices tell all programs apart, and, inside a program, all elements.
+ * Each index is a polynomial over program indices, loop indices and elements; an unknown v is
+ * found from an index  known + c * v + rest  when 0 <= rest < c. A remainder y % m and the quotient
+ * y // m together find y.
+ *
+ *     y[row, :]                     index 0 finds row, index 1 the element
+ *     dest[b, o % 8, o // 8]        b; o % 8 and o // 8 find o = arange(64), and so the element
+ *     y[i : +64], program step 64   i + e with 0 <= e < 64 finds i, then e
+ *
+ * Whatever another program may hold differently (loop indices, loaded values) is an unknown where
+ * programs are told apart. Two accesses of one tensor must divide it among the programs alike.
+ */
+#include "text/lower_internal.h"
+
+enum { EQUATION_LIMIT = 16, SOLVED_LIMIT = 64 };
+
+typedef struct solver {
+    range *range;
+    bool elements; /* the question: elements of one program, else programs */
+    range_poly equations[EQUATION_LIMIT];
+    int count;
+    int dimensions; /* the first equations are the tensor's indices */
+    int32_t solved[SOLVED_LIMIT];
+    int solved_count;
+    lower_owner owner; /* found on the way */
+} solver;
+
+/* ---- what is known ---- */
+
+static bool poly_known(const solver *s, const range_poly *p, bool at_start);
+
+static bool atom_known(const solver *s, int32_t id, bool at_start) {
+    const range_atom *atom = s->range->atoms[id];
+    for (int i = 0; !at_start && i < s->solved_count; i++)
+        if (s->solved[i] == id)
+            return true;
+    switch (atom->kind) {
+    case RANGE_SYMBOL:
+    case RANGE_FORMULA:
+        return true;
+    case RANGE_PROGRAM:
+        return s->elements;
+    case RANGE_VALUE:
+    case RANGE_SELECT:
+        if (atom->value->type.rank > 0)
+            return false;
+        return s->elements ||
+               (atom->value->definer != NULL && atom->value->definer->opcode == IR_PARAMETER);
+    case RANGE_ELEMENT:
+        return false;
+    case RANGE_DIV:
+    case RANGE_MOD:
+        return poly_known(s, &atom->a, at_start);
+    case RANGE_MIN:
+    case RANGE_MAX:
+        return poly_known(s, &atom->a, at_start) && poly_known(s, &atom->b, at_start);
+    }
+    return false;
+}
+
+static bool term_known(const solver *s, const range_term *term, bool at_start) {
+    for (int32_t i = 0; i < term->degree; i++)
+        if (!atom_known(s, term->atoms[i], at_start))
+            return false;
+    return true;
+}
+
+static bool poly_known(const solver *s, const range_poly *p, bool at_start) {
+    for (int32_t t = 0; t < p->count; t++)
+        if (!term_known(s, &p->terms[t], at_start))
+            return false;
+    return p->valid;
+}
+
+/* ---- finding unknowns ---- */
+
+static void push_term(range_poly *p, range_term term) {
+    range_poly one = {.valid = true, .count = 1};
+    one.terms[0] = term;
+    *p = range_add(*p, one);
+}
+
+/* Splits p = known + factor * v + rest. False when v does not stand alone with known factors. */
+static bool split(const solver *s, const range_poly *p, int32_t v, range_poly *factor,
+                  range_poly *rest) {
+    *factor = range_constant(0);
+    *rest = range_constant(0);
+    for (int32_t t = 0; t < p->count; t++) {
+        const range_term *term = &p->terms[t];
+        range_term without = {.factor = term->factor};
+        int occurrences = 0;
+        for (int32_t i = 0; i < term->degree; i++) {
+            if (term->atoms[i] == v)
+                occurrences++;
+            else
+                without.atoms[without.degree++] = term->atoms[i];
+        }
+        if (occurrences == 1 && term_known(s, &without, false))
+            push_term(factor, without);
+        else if (occurrences > 0)
+            return false;
+        else if (!term_known(s, term, false))
+            push_term(rest, *term);
+    }
+    return factor->valid && rest->valid;
+}
+
+static int64_t unit_of(const solver *s, const range_atom *atom) {
+    return atom->kind == RANGE_PROGRAM ? s->range->module->programs[atom->number].step : 1;
+}
+
+static bool positive(const solver *s, range_poly p) {
+    range_poly less = range_sub(p, range_constant(1));
+    return range_proves_not_negative(s->range, &less);
+}
+
+/* 0 <= rest < stride; or nothing but v is unknown and its factor is not 0. */
+static bool finds(const solver *s, range_poly stride, range_poly rest) {
+    if (rest.count == 0 && (positive(s, stride) || positive(s, range_scale(stride, -1))))
+        return true;
+    range_poly room = range_sub(range_sub(stride, range_constant(1)), rest);
+    return range_proves_not_negative(s->range, &rest) && range_proves_not_negative(s->range, &room);
+}
+
+static void note_owner(solver *s, int equation, const range_atom *atom, const range_poly *stride) {
+    if (atom->kind != RANGE_PROGRAM || equation >= s->dimensions)
+        return;
+    range_poly offset = range_constant(0);
+    const range_poly *p = &s->equations[equation];
+    for (int32_t t = 0; t < p->count; t++)
+        if (term_known(s, &p->terms[t], true))
+            push_term(&offset, p->terms[t]);
+    s->owner.dimension[atom->number] = equation;
+    s->owner.stride[atom->number] = range_to_extent(s->range, stride);
+    s->owner.offset[atom->number] = range_to_extent(s->range, &offset);
+}
+
+/* One more unknown from one equation. */
+static bool solve_equation(solver *s, int equation) {
+    const range_poly *p = &s->equations[equation];
+    for (int32_t t = 0; p->valid && t < p->count; t++) {
+        for (int32_t i = 0; i < p->terms[t].degree; i++) {
+            int32_t v = p->terms[t].atoms[i];
+            range_poly factor, rest;
+            if (atom_known(s, v, false) || s->solved_count == SOLVED_LIMIT ||
+                !split(s, p, v, &factor, &rest))
+                continue;
+            const range_atom *atom = s->range->atoms[v];
+            range_poly stride = range_scale(factor, unit_of(s, atom));
+            if (!finds(s, stride, rest))
+                continue;
+            note_owner(s, equation, atom, &stride);
+            s->solved[s->solved_count++] = v;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* y % m is found; where y // m is known too, y is one more equation. */
+static bool join_quotient(solver *s, int32_t id, bool *joined) {
+    const range_atom *atom = s->range->atoms[id];
+    if (atom->kind != RANGE_MOD || *joined || s->count == EQUATION_LIMIT ||
+        poly_known(s, &atom->a, false))
+        return false;
+    range_poly numerator = atom->a;
+    range_poly quotient = range_quotient(s->range, numerator, atom->number);
+    if (!quotient.valid || !poly_known(s, &quotient, false))
+        return false;
+    s->equations[s->count++] = numerator;
+    *joined = true;
+    return true;
+}
+
+static void solve(solver *s) {
+    bool joined[SOLVED_LIMIT] = {false};
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (int e = 0; e < s->count; e++)
+            while (solve_equation(s, e))
+                progress = true;
+        for (int i = 0; i < s->solved_count; i++)
+            progress = join_quotient(s, s->solved[i], &joined[i]) || progress;
+    }
+}
+
+/* ---- an access as equations ---- */
+
+static void begin(lowerer *l, solver *s, bool elements, const lower_access *access) {
+    *s = (solver){.range = &l->range, .elements = elements, .dimensions = access->access->rank};
+    for (int i = 0; i < IR_MAX_PROGRAMS; i++)
+        s->owner.dimension[i] = -1;
+    range_begin(&l->range, RANGE_SIZES_KNOWN);
+    int axis = 0;
+    for (int d = 0; d < access->access->rank; d++) {
+        const ir_index *index = &access->access->index[d];
+        range_poly p = index->operand >= 0
+                           ? range_of_value(&l->range, access->operands[index->operand])
+                           : range_constant(0);
+        if (index->kind == IR_INDEX_RANGE)
+            p = range_add(p, range_element(&l->range, index->length, axis++));
+        s->equations[s->count++] = p;
+    }
+}
+
+static bool is_one(const layout_extent *extent) {
+    return extent->kind == LAYOUT_EXTENT_CONSTANT && extent->value <= 1;
+}
+
+/* The first program axis that is not found, or -1. */
+static int find_lost_program(lowerer *l, solver *s) {
+    for (int i = 0; i < l->module->program_count; i++) {
+        if (is_one(l->module->programs[i].extent))
+            continue;
+        bool found = false;
+        for (int k = 0; k < s->solved_count; k++) {
+            const range_atom *atom = l->range.atoms[s->solved[k]];
+            found = found || (atom->kind == RANGE_PROGRAM && atom->number == i);
+        }
+        if (!found)
+            return i;
+    }
+    return -1;
+}
+
+static int find_lost_axis(lowerer *l, solver *s, const ir_type *shape) {
+    for (int i = 0; i < shape->rank; i++) {
+        if (is_one(shape->extent[i]))
+            continue;
+        range_poly element = range_element(&l->range, shape->extent[i], i);
+        if (!poly_known(s, &element, false))
+            return i;
+    }
+    return -1;
+}
+
+/* ---- the two questions ---- */
+
+static bool same_owner(const lower_owner *a, const lower_owner *b, int programs) {
+    for (int i = 0; i < programs; i++)
+        if (a->dimension[i] != b->dimension[i] || a->stride[i] != b->stride[i] ||
+            a->offset[i] != b->offset[i] || a->dimension[i] < 0 || a->stride[i] == NULL ||
+            a->offset[i] == NULL)
+            return false;
+    return true;
+}
+
+/* The tensor is divided as by its other accesses. */
+static bool check_owner(lowerer *l, const text_expression *node, int parameter, solver *s) {
+    lower_owner *first = &l->owners[parameter];
+    s->owner.location = node->location;
+    for (int i = 0; i < l->module->program_count; i++) { /* one program: nothing to divide */
+        if (!is_one(l->module->programs[i].extent))
+            continue;
+        s->owner.dimension[i] = 0;
+        s->owner.stride[i] = s->owner.offset[i] = layout_extent_constant(&l->module->extents, 0);
+    }
+    if (l->speculating)
+        return true;
+    if (!first->known) {
+        *first = s->owner;
+        first->known = true;
+        return true;
+    }
+    if (same_owner(first, &s->owner, l->module->program_count))
+        return true;
+    base_diagnostic *item = lower_report(
+        l, "program-overlap", node->location,
+        "two accesses of `%s` divide it differently among the programs", node->left->name->text);
+    item->found = lower_text(l, "the other one is at %d:%d", (int)first->location.line,
+                             (int)first->location.column);
+    item->hint = "programs run in any order: let each touch cells of its own only";
+    return false;
+}
+
+static bool report_programs(lowerer *l, const text_expression *node, int program) {
+    const char *name = l->module->programs[program].name;
+    base_diagnostic *item =
+        lower_report(l, "store-overlap", node->location, "two programs may write one cell of `%s`",
+                     node->left->name->text);
+    item->found = lower_text(l, "the indices do not tell programs of different `%s` apart", name);
+    item->expected = "indices that are different for any two programs";
+    item->hint =
+        lower_text(l, "index with `%s`, or write `unique` if the indices never repeat", name);
+    return false;
+}
+
+static bool report_elements(lowerer *l, const text_expression *node, int axis) {
+    base_diagnostic *item =
+        lower_report(l, "store-overlap", node->location, "two elements may write one cell of `%s`",
+                     node->left->name->text);
+    item->found =
+        lower_text(l, "the indices do not tell elements of axis %d of the value apart", axis);
+    item->expected = "indices that are different for any two elements";
+    item->hint = "write `unique` if the indices never repeat: `y[i, unique] = v`";
+    return false;
+}
+
+bool lower_owner_check_store(lowerer *l, const text_expression *node, int parameter,
+                             lower_access *access) {
+    if (access->access->unique)
+        return true;
+    solver *s = BASE_NEW(l->arena, solver);
+    begin(l, s, true, access);
+    solve(s);
+    int axis = find_lost_axis(l, s, &access->shape);
+    if (axis >= 0)
+        return report_elements(l, node, axis);
+    begin(l, s, false, access);
+    solve(s);
+    int program = find_lost_program(l, s);
+    if (program >= 0)
+        return report_programs(l, node, program);
+    if (!check_owner(l, node, parameter, s))
+        return false;
+    access->access->injective = true;
+    return true;
+}
+
+void lower_owner_check_load(lowerer *l, const text_expression *node, int parameter,
+                            lower_access *access) {
+    if (l->module->parameters[parameter].mode != IR_INOUT)
+        return;
+    solver *s = BASE_NEW(l->arena, solver);
+    begin(l, s, false, access);
+    solve(s);
+    int program = find_lost_program(l, s);
+    if (program < 0) {
+        check_owner(l, node, parameter, s);
+        return;
+    }
+    base_diagnostic *item = lower_report(l, "program-overlap", node->location,
+                                         "a program may read cells of `%s` that another one writes",
+                                         node->left->name->text);
+    item->found = lower_text(l, "the indices do not tell programs of different `%s` apart",
+                             l->module->programs[program].name);
+    item->hint = "programs run in any order: let each touch cells of its own only";
+}
