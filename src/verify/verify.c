@@ -77,6 +77,10 @@ bool verify_module(const ir_module *module, const char *disabled, base_diagnosti
     verify_access_forms(&state);
     if (state.broken == 0)
         verify_types(&state);
+    if (state.broken == 0 && module->level != IR_TILE)
+        verify_axes(&state);
+    if (state.broken == 0 && module->level == IR_MAPPED)
+        verify_mapped(&state);
     if (state.broken == 0 && module->level == IR_THREAD)
         verify_thread(&state);
     return state.broken == 0;

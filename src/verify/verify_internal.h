@@ -55,6 +55,8 @@ void verify_structure(verify_state *state);
 void verify_access_forms(verify_state *state);
 void verify_types(verify_state *state);
 void verify_shape_change(verify_state *state, const ir_op *op); /* formed, of shape OTHER */
+void verify_axes(verify_state *state);                          /* mapped and thread */
+void verify_mapped(verify_state *state);
 void verify_thread(verify_state *state);
 
 #endif

@@ -394,7 +394,7 @@ static void nesting_is_bounded(void **state) {
     check_comes_back(f, read(f, deep));
 }
 
-/* Any cut and any changed byte of a canonical text: a module or findings, and what is a module comes
+/* Any cut and any changed byte of a canonical text: a module or findings; what is a module comes
  * back. */
 static void damaged_texts_are_refused_or_come_back(void **state) {
     fixture *f = *state;
