@@ -260,8 +260,8 @@ static access_state access_begin(target_emitter *e, const ir_op *op) {
 /* With several unguarded slots the common part becomes a pointer of its own. */
 static void hoist_pointer(access_state *s, const char *wanted, bool writes) {
     if (s->access->mask_kind != IR_MASK_NONE || s->e->when != NULL || s->slots < 2 ||
-        s->shape == SHAPE_SCATTERED)
-        return;
+        s->shape == SHAPE_SCATTERED || (writes && s->shape == SHAPE_SAME))
+        return; /* these use the whole address of each lane */
     const char *base = base_offset(s, false);
     if (base == NULL)
         return;
