@@ -348,15 +348,20 @@ static void number_classes(axes_state *state) {
         }
 }
 
-analysis_axes analysis_axes_find(base_arena *arena, const ir_module *module) {
+static axes_state axes_begin(base_arena *arena, const ir_module *module) {
     axes_state state = {.arena = arena, .module = module};
     state.node_count = state.node_capacity = (int64_t)module->next_value * IR_MAX_RANK;
     state.parent = BASE_NEW_ARRAY(arena, int, state.node_count);
     for (int i = 0; i < (int)state.node_count; i++)
         state.parent[i] = i;
-    state.result.of_value =
-        base_arena_alloc(arena, sizeof *state.result.of_value * (size_t)module->next_value);
-    memset(state.result.of_value, -1, sizeof *state.result.of_value * (size_t)module->next_value);
+    return state;
+}
+
+analysis_axes analysis_axes_find(base_arena *arena, const ir_module *module) {
+    axes_state state = axes_begin(arena, module);
+    size_t size = sizeof *state.result.of_value * (size_t)module->next_value;
+    state.result.of_value = base_arena_alloc(arena, size);
+    memset(state.result.of_value, -1, size);
     unite_region(&state, &module->body);
     state.class_of_root = BASE_NEW_ARRAY(arena, int, state.node_count);
     for (int i = 0; i < (int)state.node_count; i++)
@@ -370,6 +375,63 @@ analysis_axes analysis_axes_find(base_arena *arena, const ir_module *module) {
     return state.result;
 }
 
+/* ---- conflicts ---- */
+static bool value_is_doubled(axes_state *state, const ir_value *value) {
+    for (int i = 0; is_tile(value) && i < value->type.rank; i++)
+        for (int j = i + 1; j < value->type.rank; j++)
+            if (!extent_is_one(state, value->type.extent[i]) &&
+                node_find(state, node_of(value, i)) == node_find(state, node_of(value, j)))
+                return true;
+    return false;
+}
+
+static bool any_doubled(axes_state *state, const ir_region *region) {
+    for (int i = 0; i < region->argument_count; i++)
+        if (value_is_doubled(state, region->arguments[i]))
+            return true;
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int i = 0; i < op->result_count; i++)
+            if (value_is_doubled(state, op->results[i]))
+                return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (any_doubled(state, op->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+static bool store_is_doubled(axes_state *state) {
+    if (state->result.store_count == 0)
+        return false;
+    const analysis_store_axes *store = &state->result.stores[state->result.store_count - 1];
+    for (int i = 0; i < store->rank; i++)
+        for (int j = i + 1; j < store->rank; j++)
+            if (store->axis[i] >= 0 && store->axis[j] >= 0 &&
+                node_find(state, store->axis[i]) == node_find(state, store->axis[j]))
+                return true;
+    return false;
+}
+
+static const ir_op *conflict_in(axes_state *state, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        unite_op(state, op);
+        if (any_doubled(state, &state->module->body) || store_is_doubled(state))
+            return op;
+        for (int i = 0; i < op->region_count; i++) {
+            const ir_op *inner = conflict_in(state, op->regions[i]);
+            if (inner != NULL)
+                return inner;
+        }
+    }
+    return NULL;
+}
+
+const ir_op *analysis_axes_conflict(base_arena *arena, const ir_module *module) {
+    axes_state state = axes_begin(arena, module);
+    return conflict_in(&state, &module->body);
+}
+
+/* ---- answers ---- */
 const analysis_store_axes *analysis_axes_of_store(const analysis_axes *axes, const ir_op *store) {
     for (int64_t i = 0; i < axes->store_count; i++)
         if (axes->stores[i].op == store)

@@ -32,11 +32,15 @@ typedef struct analysis_axes {
     analysis_store_axes *stores; /* those that write a tile, in walk order */
     int64_t store_count, store_capacity;
     const ir_value *doubled; /* a tile that holds one axis twice (an outer product of a tile with
-                                itself): it has no layout; NULL when there is none */
+                                itself): it has no layout; NULL when there is none. Canonical
+                                modules have none */
 } analysis_axes;
 
 /* For modules of level tile; looks at nothing but the module, keeps its results in the arena. */
 analysis_axes analysis_axes_find(base_arena *arena, const ir_module *module);
+/* The first op in walk order whose equations make a tile hold one axis twice; NULL when none does.
+ */
+const ir_op *analysis_axes_conflict(base_arena *arena, const ir_module *module);
 /* NULL when the store writes one element. */
 const analysis_store_axes *analysis_axes_of_store(const analysis_axes *axes, const ir_op *store);
 /* The iteration space of an op: the axes of what it computes for each element, in dimension order

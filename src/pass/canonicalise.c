@@ -14,8 +14,17 @@
 #include "pass/pass.h"
 #include "pass/simplify.h"
 
+static pass_result refuse(pass_context *context, const ir_op *op) {
+    base_diagnostic *diagnostic =
+        base_diagnostics_add(context->diagnostics, "axis-twice", op->location,
+                             "a tile would lie along two axes of one operation");
+    diagnostic->found = "one tile, which comes out of a loop or branch, in two directions";
+    diagnostic->expected = "two tiles";
+    diagnostic->hint = "carry two tiles, or load one of them again after the loop";
+    return PASS_FAILED;
+}
+
 pass_result pass_canonicalise(ir_module *module, pass_context *context) {
-    (void)context;
     bool changed = false, again = true;
     while (again) {
         again = pass_fold(module);
@@ -25,6 +34,14 @@ pass_result pass_canonicalise(ir_module *module, pass_context *context) {
         again |= pass_merge(module, true);
         changed |= again;
     }
+    const ir_op *stuck = NULL;
+    if (pass_canonical_split(module, &stuck)) {
+        pass_remove_dead(module);
+        pass_canonical_order(module);
+        changed = true;
+    }
+    if (stuck != NULL)
+        return refuse(context, stuck);
     changed |= pass_canonical_anchors(module);
     return changed ? PASS_CHANGED : PASS_SAME;
 }

@@ -10,6 +10,7 @@
 #include "pass/pass.h"
 #include "planner/planner.h"
 #include "sim/reference.h"
+#include "verify/verify.h"
 
 #include <stdlib.h>
 
@@ -251,6 +252,14 @@ static const char *text_of(generator *g) {
     return text.bytes;
 }
 
+static void assert_legal(generator *g, int module, const char *after) {
+    base_diagnostics diagnostics;
+    base_diagnostics_init(&diagnostics, &g->f.arena);
+    if (verify_module(g->f.module, NULL, &diagnostics))
+        return;
+    fail_msg("module %d after %s: %s\n%s", module, after, diagnostics.items[0].slug, text_of(g));
+}
+
 static void run_reference(generator *g, sim_reference *result) {
     static float data[TENSORS][ROWS * COLUMNS];
     sim_tensor tensors[TENSORS];
@@ -325,7 +334,9 @@ static void both_plans_apply(void **unused) {
     for (int i = 0; i < 2 * MODULES; i++) {
         generator g;
         generate(&g, seed_of(i / 2), true);
+        assert_legal(&g, i, "generating");
         canonical(&g);
+        assert_legal(&g, i, "canonicalise");
         analysed a;
         analyse(&g.f, &a);
         check_laws(&g.f, &a);
@@ -334,11 +345,15 @@ static void both_plans_apply(void **unused) {
         pass_context context = {.diagnostics = &diagnostics};
         context.plan = planner_plan(&g.f.arena, g.f.module, machine_find("cpu-avx2"),
                                     i % 2 == 0 ? PLANNER_ROW : PLANNER_FALLBACK, &diagnostics);
-        pass_result mapped = pass_map(g.f.module, &context);
-        if (mapped == PASS_FAILED || pass_expand(g.f.module, &context) == PASS_FAILED)
+        bool applied = pass_map(g.f.module, &context) != PASS_FAILED;
+        if (applied)
+            assert_legal(&g, i, "map");
+        if (!applied || pass_expand(g.f.module, &context) == PASS_FAILED)
             fail_msg("seed %llu: %s %s\n%s", (unsigned long long)seed_of(i / 2),
                      diagnostics.items[0].slug, diagnostics.items[0].message, text_of(&g));
+        assert_legal(&g, i, "expand");
         pass_clean(g.f.module, &context);
+        assert_legal(&g, i, "clean");
         assert_int_equal(pass_clean(g.f.module, &context), PASS_SAME);
         fixture_close(&g.f);
     }

@@ -1,6 +1,7 @@
 /* The canonical form: one hash for all ways to write a kernel, another for every other kernel. */
 #include "tile_fixture.h"
 
+#include "analysis/axes.h"
 #include "pass/pass.h"
 
 static uint64_t canonical(fixture *f) {
@@ -251,6 +252,55 @@ static void names_of_tiles_become_unique(void **unused) {
     fixture_close(&f);
 }
 
+/* p = t[:, None] * t[None, :] where t - max(t) was computed once. */
+static void a_tile_along_two_axes_is_made_twice(void **unused) {
+    (void)unused;
+    fixture f;
+    fixture_open(&f);
+    ir_builder *b = &f.builder;
+    ir_value *x = fixture_tensor(&f, "x", IR_IN, BASE_F32, 2, "R", "N");
+    ir_value *y = fixture_tensor(&f, "y", IR_OUT, BASE_F32, 3, "R", "N", "N");
+    ir_value *t = fixture_load(&f, x, NULL);
+    ir_value *d = ir_build_binary(b, IR_SUB, t, fixture_reduce(&f, IR_MONOID_MAX, t, 0, NULL));
+    ir_value *p = ir_build_binary(b, IR_MUL, fixture_expand(&f, d, 0), fixture_expand(&f, d, 1));
+    fixture_store(&f, y, p);
+    base_diagnostics diagnostics;
+    base_diagnostics_init(&diagnostics, &f.arena);
+    pass_context context = {.diagnostics = &diagnostics};
+    assert_int_equal(pass_canonicalise(f.module, &context), PASS_CHANGED);
+    const char *expected = "program x.0 max.0 sub.0 expand.0 x.1 sub.1 expand.1 mul.0 y.0";
+    assert_string_equal(words(&f), expected);
+    assert_null(analysis_axes_find(&f.arena, f.module).doubled);
+    uint64_t hash = pass_canonical_hash(f.module);
+    pass_canonicalise(f.module, &context);
+    assert_string_equal(words(&f), expected);
+    assert_true(pass_canonical_hash(f.module) == hash);
+    fixture_close(&f);
+}
+
+static void a_carry_along_two_axes_is_refused(void **unused) {
+    (void)unused;
+    fixture f;
+    fixture_open(&f);
+    ir_builder *b = &f.builder;
+    ir_value *x = fixture_tensor(&f, "x", IR_IN, BASE_F32, 2, "R", "N");
+    ir_value *y = fixture_tensor(&f, "y", IR_OUT, BASE_F32, 3, "R", "N", "N");
+    ir_value *t = fixture_load(&f, x, NULL);
+    ir_op *loop = fixture_for(&f, ir_build_size(b, fixture_extent(&f, "K")), 1, &t);
+    ir_value *next = ir_build_unary(b, IR_EXP, loop->regions[0]->arguments[1]);
+    fixture_end_for(&f, loop, 1, &next);
+    ir_value *c = loop->results[0];
+    fixture_store(&f, y,
+                  ir_build_binary(b, IR_MUL, fixture_expand(&f, c, 0), fixture_expand(&f, c, 1)));
+    base_diagnostics diagnostics;
+    base_diagnostics_init(&diagnostics, &f.arena);
+    pass_context context = {.diagnostics = &diagnostics};
+    assert_int_equal(pass_canonicalise(f.module, &context), PASS_FAILED);
+    assert_int_equal(diagnostics.count, 1);
+    assert_string_equal(diagnostics.items[0].slug, "axis-twice");
+    fixture_close(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(anchors_count_in_the_order_of_the_data_flow),
@@ -261,6 +311,8 @@ int main(void) {
         cmocka_unit_test(what_nothing_needs_is_dropped),
         cmocka_unit_test(sizes_become_one_formula),
         cmocka_unit_test(names_of_tiles_become_unique),
+        cmocka_unit_test(a_tile_along_two_axes_is_made_twice),
+        cmocka_unit_test(a_carry_along_two_axes_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
