@@ -1,132 +1,19 @@
 /* The canonical order: of each region a topological order that follows from what the ops compute.
  *
- * Every op gets a hash of its whole history (opcode, attributes, hashes of its operands, the stores
- * that a load may see), without names. Effects are sorted by the tensor they write, then by hash;
- * each is preceded by what it needs, depth first in operand order:
+ * Effects are sorted by the tensor they write, then by the hash of their history
+ * (canonicalise_history.c); each is preceded by what it needs, depth first in operand order:
  *
  *     y[row, :] = e / s          %t, %m, %d, %e, %s, %q, store %y
  *     loss[row] = l              then what is still missing for %l, store %loss
  *
  * Two ops with one hash compute the same; it does not matter which comes first.
  */
-#include "pass/canonicalise_internal.h"
+#include "pass/canonicalise_order_internal.h"
 #include "pass/simplify.h"
 
 #include "base/hash.h"
 
 #include <stdlib.h>
-
-typedef struct order_node {
-    ir_op *op;
-    uint64_t hash;
-    int stored;     /* the first tensor parameter that it writes, -1 = no effect */
-    int64_t *needs; /* nodes of the region, in canonical order of their use */
-    int64_t need_count, need_capacity;
-    bool placed;
-} order_node;
-
-/* Memory of one tensor, in one region. */
-typedef struct order_memory {
-    int64_t store;  /* node of the last store, -1 */
-    int64_t *loads; /* nodes since then */
-    int64_t count, capacity;
-} order_memory;
-
-typedef struct order_state {
-    ir_module *module;
-    uint64_t *hashes;  /* [value number] */
-    int64_t *node_of;  /* [value number]: node in the region of its definer */
-    uint64_t *memory;  /* [parameter]: hash of what a load sees */
-    int *parameter_of; /* [value number of a tensor] */
-    bool changed;
-} order_state;
-
-typedef struct order_region_state {
-    order_state *state;
-    ir_region *region;
-    order_node *nodes;
-    int64_t count;
-    order_memory *memory; /* [parameter] */
-} order_region_state;
-
-static uint64_t order_region(order_state *state, ir_region *region, int depth);
-
-/* ---- hashes ---- */
-static uint64_t hash_type(const order_state *state, uint64_t hash, const ir_type *type) {
-    hash = pass_hash_word(hash, (int64_t)type->dtype);
-    hash = pass_hash_word(hash, type->rank);
-    for (int i = 0; i < type->rank; i++) {
-        const ir_value *domain = type->domain[i];
-        hash = pass_hash_extent(hash, type->extent[i]);
-        hash = pass_hash_word(hash, domain == NULL ? 0 : (int64_t)state->hashes[domain->number]);
-    }
-    return hash;
-}
-
-static int parameter_of(const order_state *state, const ir_op *access) {
-    return state->parameter_of[access->operands[0]->number];
-}
-
-/* Calls visit for every load and store at and below the op. */
-static void each_access(order_region_state *r, ir_op *op, int64_t node,
-                        void (*visit)(order_region_state *, ir_op *, int64_t)) {
-    if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
-        visit(r, op, node);
-    for (int i = 0; i < op->region_count; i++)
-        for (ir_op *inner = op->regions[i]->first; inner != NULL; inner = inner->next)
-            each_access(r, inner, node, visit);
-}
-
-/* What later loads of the tensors stored below see. */
-static void change_memory(order_region_state *r, ir_op *op, int64_t node) {
-    uint64_t *memory = &r->state->memory[parameter_of(r->state, op)];
-    if (op->opcode == IR_STORE)
-        *memory = pass_hash_word(*memory, node < 0 ? 0 : (int64_t)r->nodes[node].hash);
-}
-
-static uint64_t hash_regions(order_region_state *r, uint64_t hash, ir_op *op, int depth) {
-    order_state *state = r->state;
-    int64_t tensors = state->module->parameter_count;
-    uint64_t *before = BASE_NEW_ARRAY(state->module->arena, uint64_t, tensors + 1);
-    if (op->opcode == IR_FOR) /* a trip sees the stores of earlier ones */
-        each_access(r, op, -1, change_memory);
-    for (int64_t i = 0; i < tensors; i++)
-        before[i] = state->memory[i];
-    for (int k = 0; k < op->region_count; k++) {
-        for (int64_t i = 0; i < tensors; i++)
-            state->memory[i] = before[i];
-        const ir_region *inner = op->regions[k];
-        for (int i = 0; i < inner->argument_count; i++) {
-            uint64_t argument = pass_hash_word(pass_hash_word(BASE_HASH_START, depth), i);
-            state->hashes[inner->arguments[i]->number] =
-                hash_type(state, argument, &inner->arguments[i]->type);
-        }
-        hash = pass_hash_word(hash, (int64_t)order_region(state, op->regions[k], depth + 1));
-    }
-    for (int64_t i = 0; i < tensors; i++)
-        state->memory[i] = before[i];
-    return hash;
-}
-
-static void hash_node(order_region_state *r, int64_t node, int depth) {
-    order_state *state = r->state;
-    ir_op *op = r->nodes[node].op;
-    uint64_t hash = pass_attributes_hash(BASE_HASH_START, op);
-    for (int i = 0; i < op->operand_count; i++)
-        hash = pass_hash_word(hash, (int64_t)state->hashes[op->operands[i]->number]);
-    if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
-        hash = pass_hash_word(hash, (int64_t)state->memory[parameter_of(state, op)]);
-    for (int i = 0; i < op->result_count; i++)
-        hash = hash_type(state, hash, &op->results[i]->type);
-    if (op->region_count > 0)
-        hash = hash_regions(r, hash, op, depth);
-    r->nodes[node].hash = hash;
-    for (int i = 0; i < op->result_count; i++) {
-        state->hashes[op->results[i]->number] = pass_hash_word(hash, i);
-        state->node_of[op->results[i]->number] = node;
-    }
-    each_access(r, op, node, change_memory);
-}
 
 /* ---- what a node needs ---- */
 static void need(order_region_state *r, int64_t node, int64_t needed) {
@@ -160,7 +47,7 @@ static int compare_hashes(const void *left, const void *right) {
 
 /* A store comes after all loads and stores before it, a load after the last store. */
 static void need_memory(order_region_state *r, ir_op *op, int64_t node) {
-    order_memory *memory = &r->memory[parameter_of(r->state, op)];
+    order_memory *memory = &r->memory[order_parameter_of(r->state, op)];
     need(r, node, memory->store);
     if (op->opcode == IR_LOAD)
         return;
@@ -173,13 +60,13 @@ static void need_memory(order_region_state *r, ir_op *op, int64_t node) {
 }
 
 static void note_load(order_region_state *r, ir_op *op, int64_t node) {
-    order_memory *memory = &r->memory[parameter_of(r->state, op)];
+    order_memory *memory = &r->memory[order_parameter_of(r->state, op)];
     if (op->opcode == IR_LOAD)
         BASE_PUSH(r->state->module->arena, memory->loads, memory->count, memory->capacity, node);
 }
 
 static void note_store(order_region_state *r, ir_op *op, int64_t node) {
-    int parameter = parameter_of(r->state, op);
+    int parameter = order_parameter_of(r->state, op);
     if (op->opcode != IR_STORE)
         return;
     order_node *n = &r->nodes[node];
@@ -235,18 +122,18 @@ static void find_needs(order_region_state *r) {
     for (int64_t n = 0; n < r->count; n++) {
         ir_op *op = r->nodes[n].op;
         need_operands(r, n, op);
-        each_access(r, op, n, need_memory);
-        each_access(r, op, n, note_load);
-        each_access(r, op, n, note_store);
+        order_each_access(r, op, n, need_memory);
+        order_each_access(r, op, n, note_load);
+        order_each_access(r, op, n, note_store);
     }
 }
 
-/* The hash of what the region does: its effects in any order, and what it yields. */
+/* The hash of what the region does: its effects, in any order. What it yields is the owner's. */
 static uint64_t hash_region(order_region_state *r) {
     order_node **effects = BASE_NEW_ARRAY(r->state->module->arena, order_node *, r->count);
     int64_t count = 0;
     for (int64_t n = 0; n < r->count; n++)
-        if (r->nodes[n].stored >= 0 || r->nodes[n].op->opcode == IR_YIELD)
+        if (r->nodes[n].stored >= 0)
             effects[count++] = &r->nodes[n];
     qsort(effects, (size_t)count, sizeof *effects, compare_hashes);
     uint64_t hash = BASE_HASH_START;
@@ -255,7 +142,7 @@ static uint64_t hash_region(order_region_state *r) {
     return hash;
 }
 
-static uint64_t order_region(order_state *state, ir_region *region, int depth) {
+uint64_t order_region(order_state *state, ir_region *region, int depth) {
     order_region_state r = {.state = state, .region = region};
     base_arena *arena = state->module->arena;
     for (const ir_op *op = region->first; op != NULL; op = op->next)
@@ -268,19 +155,20 @@ static uint64_t order_region(order_state *state, ir_region *region, int depth) {
     for (ir_op *op = region->first; op != NULL; op = op->next, n++) {
         r.nodes[n].op = op;
         r.nodes[n].stored = -1;
-        hash_node(&r, n, depth);
+        order_hash_node(&r, n, depth);
     }
     find_needs(&r);
-    place_nodes(&r);
+    if (!state->sorts_carries)
+        place_nodes(&r);
     return hash_region(&r);
 }
 
+/* Two walks: the first sorts the carries, the second knows them by their place. */
 bool pass_canonical_order(ir_module *module) {
     order_state state = {.module = module};
     state.hashes = BASE_NEW_ARRAY(module->arena, uint64_t, module->next_value + 1);
     state.node_of = BASE_NEW_ARRAY(module->arena, int64_t, module->next_value + 1);
     state.parameter_of = BASE_NEW_ARRAY(module->arena, int, module->next_value + 1);
-    state.memory = BASE_NEW_ARRAY(module->arena, uint64_t, module->parameter_count + 1);
     for (int i = 0; i < module->parameter_count; i++) {
         if (!module->parameters[i].is_tensor)
             continue;
@@ -288,6 +176,10 @@ bool pass_canonical_order(ir_module *module) {
         state.parameter_of[number] = i;
         state.hashes[number] = pass_hash_word(BASE_HASH_START, i);
     }
-    order_region(&state, &module->body, 0);
+    for (int walk = 0; walk < 2; walk++) {
+        state.sorts_carries = walk == 0;
+        state.memory = BASE_NEW_ARRAY(module->arena, uint64_t, module->parameter_count + 1);
+        order_region(&state, &module->body, 0);
+    }
     return state.changed;
 }
