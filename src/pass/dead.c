@@ -5,7 +5,7 @@
  *
  *     %t = load %x[%row, :]     used by nothing: gone, though it reads memory
  *
- * A carry that only feeds itself stays.
+ * So do results of an if and carries of a for that nothing reads, with what only they needed.
  */
 #include "pass/simplify.h"
 
@@ -49,10 +49,34 @@ static bool mark_type(dead_state *state, const ir_type *type) {
     return changed;
 }
 
+/* A result that is read, or a carry that the body reads, needs what it comes from. */
+static bool mark_results(dead_state *state, const ir_op *op) {
+    bool changed = false, loop = op->opcode == IR_FOR;
+    for (int i = 0; i < op->result_count; i++) {
+        const ir_value *argument = loop ? op->regions[0]->arguments[1 + i] : NULL;
+        if (!state->needed[op->results[i]->number] &&
+            (argument == NULL || !state->needed[argument->number]))
+            continue;
+        changed |= mark(state, op->results[i]);
+        if (loop)
+            changed |= mark(state, argument) | mark(state, op->operands[3 + i]);
+        for (int r = 0; r < op->region_count; r++)
+            changed |= mark(state, ir_region_yield(op->regions[r])->operands[i]);
+    }
+    return changed;
+}
+
+static bool carries_values(const ir_op *op) {
+    return op->opcode == IR_FOR || op->opcode == IR_IF;
+}
+
 /* True when something became needed. */
 static bool mark_op(dead_state *state, const ir_op *op) {
     bool changed = false;
-    for (int i = 0; i < op->operand_count; i++)
+    int operands = op->opcode == IR_FOR ? 3 : op->opcode == IR_IF ? 1 : op->operand_count;
+    if (op->opcode == IR_YIELD && op->parent->owner != NULL && carries_values(op->parent->owner))
+        operands = 0; /* mark_results knows which */
+    for (int i = 0; i < operands; i++)
         changed |= mark(state, op->operands[i]);
     for (int i = 0; i < op->result_count; i++)
         changed |= mark_type(state, &op->results[i]->type);
@@ -61,6 +85,8 @@ static bool mark_op(dead_state *state, const ir_op *op) {
             changed |= mark_type(state, &op->regions[i]->arguments[k]->type);
         changed |= mark_region(state, op->regions[i]);
     }
+    if (carries_values(op))
+        changed |= mark_results(state, op);
     return changed;
 }
 
@@ -73,6 +99,36 @@ static bool mark_region(dead_state *state, const ir_region *region) {
     return changed;
 }
 
+/* Closes the gaps that unneeded results leave. */
+static void drop_results(dead_state *state, ir_op *op) {
+    int kept = 0, loop = op->opcode == IR_FOR;
+    for (int i = 0; i < op->result_count; i++) {
+        if (!state->needed[op->results[i]->number])
+            continue;
+        op->results[kept] = op->results[i];
+        for (int r = 0; r < op->region_count; r++) {
+            ir_op *yield = ir_region_yield(op->regions[r]);
+            yield->operands[kept] = yield->operands[i];
+        }
+        if (loop) {
+            op->operands[3 + kept] = op->operands[3 + i];
+            op->regions[0]->arguments[1 + kept] = op->regions[0]->arguments[1 + i];
+        }
+        kept++;
+    }
+    state->changed |= kept < op->result_count;
+    op->result_count = kept;
+    for (int r = 0; r < op->region_count; r++) {
+        ir_op *yield = ir_region_yield(op->regions[r]);
+        if (yield != NULL)
+            yield->operand_count = kept;
+    }
+    if (loop) {
+        op->operand_count = 3 + kept;
+        op->regions[0]->argument_count = 1 + kept;
+    }
+}
+
 static void sweep_region(dead_state *state, ir_region *region) {
     for (ir_op *op = region->last, *previous; op != NULL; op = previous) {
         previous = op->previous;
@@ -81,6 +137,8 @@ static void sweep_region(dead_state *state, ir_region *region) {
             state->changed = true;
             continue;
         }
+        if (carries_values(op))
+            drop_results(state, op);
         for (int i = 0; i < op->region_count; i++)
             sweep_region(state, op->regions[i]);
     }

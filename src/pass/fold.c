@@ -188,6 +188,22 @@ static ir_value *simpler(fold_state *state, ir_op *op) {
     return identity_operand(state, op);
 }
 
+/* A carry that the body hands on as it got it is what it began with; dead from here on. */
+static void fold_carries(fold_state *state, ir_op *op) {
+    const ir_region *body = op->regions[0];
+    const ir_op *yield = ir_region_yield(body);
+    for (int i = 0; i < op->result_count; i++) {
+        ir_value *argument = body->arguments[1 + i], *start = op->operands[3 + i];
+        ir_value *next = resolve(state, yield->operands[i]);
+        if ((next != argument && next != start) ||
+            !ir_type_equal(state->module, &start->type, &argument->type) ||
+            state->forward[argument->number] != NULL)
+            continue;
+        state->forward[argument->number] = state->forward[op->results[i]->number] = start;
+        state->changed = true;
+    }
+}
+
 static void fold_region(fold_state *state, ir_region *region) {
     for (int i = 0; i < region->argument_count; i++)
         resolve_type(state, &region->arguments[i]->type);
@@ -197,6 +213,8 @@ static void fold_region(fold_state *state, ir_region *region) {
             op->operands[i] = resolve(state, op->operands[i]);
         for (int i = 0; i < op->result_count; i++)
             resolve_type(state, &op->results[i]->type);
+        if (op->opcode == IR_FOR)
+            fold_carries(state, op);
         for (int i = 0; i < op->region_count; i++)
             fold_region(state, op->regions[i]);
         if (!ir_op_describe(op->opcode)->pure || op->result_count != 1)

@@ -210,6 +210,35 @@ static void what_nothing_needs_is_dropped(void **unused) {
     fixture_close(&f);
 }
 
+/* for k { t = x[k, :]; s = s + sum(t) } after t was something else: t is no carry. */
+static void a_carry_that_nothing_reads_is_dropped(void **unused) {
+    (void)unused;
+    fixture f;
+    fixture_open(&f);
+    ir_builder *b = &f.builder;
+    ir_value *x = fixture_tensor(&f, "x", IR_IN, BASE_F32, 2, "R", "N");
+    ir_value *y = fixture_tensor(&f, "y", IR_OUT, BASE_F32, 1, "R");
+    ir_value *scale = ir_build_real(b, BASE_F32, 2.0);
+    ir_value *starts[3] = {fixture_load(&f, x, NULL), ir_build_real(b, BASE_F32, 0.0), scale};
+    ir_value *hi = ir_build_size(b, fixture_extent(&f, "R"));
+    ir_op *loop = fixture_for(&f, hi, 3, starts);
+    ir_value **arguments = loop->regions[0]->arguments;
+    ir_value *same = arguments[3];
+    ir_value *t = fixture_load_at(&f, x, arguments[0], NULL);
+    ir_value *sum = ir_build_binary(b, IR_MUL, fixture_reduce(&f, IR_MONOID_SUM, t, 0, NULL), same);
+    ir_value *next[3] = {t, ir_build_binary(b, IR_ADD, arguments[2], sum), same};
+    fixture_end_for(&f, loop, 3, next);
+    fixture_store(&f, y, loop->results[1]);
+    canonical(&f);
+    assert_int_equal(loop->result_count, 1);
+    assert_int_equal(loop->operand_count, 4);
+    assert_int_equal(loop->regions[0]->argument_count, 2);
+    assert_int_equal(ir_region_yield(loop->regions[0])->operand_count, 1);
+    assert_ptr_equal(sum->definer->operands[1], scale);
+    assert_string_equal(words(&f), "program constant size constant constant constant for.0 y.0");
+    fixture_close(&f);
+}
+
 static void sizes_become_one_formula(void **unused) {
     (void)unused;
     fixture f;
@@ -309,6 +338,7 @@ int main(void) {
         cmocka_unit_test(loads_merge_only_between_stores),
         cmocka_unit_test(loads_in_a_loop_that_stores_stay),
         cmocka_unit_test(what_nothing_needs_is_dropped),
+        cmocka_unit_test(a_carry_that_nothing_reads_is_dropped),
         cmocka_unit_test(sizes_become_one_formula),
         cmocka_unit_test(names_of_tiles_become_unique),
         cmocka_unit_test(a_tile_along_two_axes_is_made_twice),
