@@ -298,3 +298,35 @@ const layout_extent *text_formula_build(layout_extents *pool, const text_kernel 
     formula f = {pool, kernel, consts, diagnostics};
     return build(&f, node);
 }
+
+bool text_kernel_signature(const text_kernel *kernel, int index, text_signature_entry *entry) {
+    if (index < 0 || index >= kernel->parameter_count)
+        return false;
+    const text_parameter *parameter = &kernel->parameters[index];
+    *entry = (text_signature_entry){
+        .name = parameter->name->text, .mode = parameter->mode, .dtype = parameter->dtype};
+    switch (parameter->kind) {
+    case TEXT_PARAMETER_TENSOR:
+        entry->kind = TEXT_ENTRY_TENSOR;
+        break;
+    case TEXT_PARAMETER_SCALAR:
+    case TEXT_PARAMETER_BROKEN:
+        entry->kind = TEXT_ENTRY_SCALAR;
+        break;
+    case TEXT_PARAMETER_DTYPE:
+        entry->kind = TEXT_ENTRY_DTYPE;
+        entry->dtype = parameter->choices[0];
+        break;
+    case TEXT_PARAMETER_CONST:
+        entry->kind = TEXT_ENTRY_CONST;
+        break;
+    }
+    for (int64_t i = 0; parameter->dtype_parameter >= 0 && i < kernel->parameter_count; i++) {
+        const text_parameter *other = &kernel->parameters[i];
+        if (other->kind == TEXT_PARAMETER_DTYPE && other->ordinal == parameter->dtype_parameter) {
+            entry->dtype_name = other->name->text;
+            entry->dtype = other->choices[0];
+        }
+    }
+    return true;
+}

@@ -1,0 +1,54 @@
+/* croft: the command. Chooses a command by its name; each stands in a file of its own. */
+#include "croft.h"
+#include "options.h"
+
+#include <string.h>
+
+static int command_version(const cli_options *options) {
+    (void)options;
+    printf("croft %s\n", croft_version());
+    return CLI_EXIT_OK;
+}
+
+typedef struct command_row {
+    const char *name;
+    int (*run)(const cli_options *options);
+    bool needs_file;
+} command_row;
+
+static const command_row commands[] = {
+    {"run", cli_run, true},   {"check", cli_check, true}, {"emit", cli_emit, true},
+    {"plan", cli_plan, true}, {"show", cli_show, true},   {"version", command_version, false},
+};
+
+static int command_dispatch(const cli_options *options) {
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(options->command, commands[i].name) != 0)
+            continue;
+        if (!commands[i].needs_file || options->file != NULL)
+            return commands[i].run(options);
+        fprintf(stderr, "croft: %s needs a file\n", options->command);
+        return CLI_EXIT_USAGE;
+    }
+    fprintf(stderr, "croft: unknown command: %.200s\n(`croft --help` lists them)\n",
+            options->command);
+    return CLI_EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+    cli_options options;
+    if (!cli_options_parse(argc, argv, &options))
+        return CLI_EXIT_USAGE;
+    int status = CLI_EXIT_OK;
+    if (options.help || options.command == NULL) {
+        cli_options_usage(options.help ? stdout : stderr);
+        status = options.help ? CLI_EXIT_OK : CLI_EXIT_USAGE;
+    } else {
+        status = command_dispatch(&options);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("croft: cannot write to standard output\n", stderr);
+        return status == CLI_EXIT_OK ? CLI_EXIT_SYSTEM : status;
+    }
+    return status;
+}
