@@ -81,7 +81,11 @@ bool verify_module(const ir_module *module, const char *disabled, base_diagnosti
         verify_axes(&state);
     if (state.broken == 0 && module->level == IR_MAPPED)
         verify_mapped(&state);
+    if (state.broken == 0 && module->level != IR_THREAD)
+        verify_facts(&state);
     if (state.broken == 0 && module->level == IR_THREAD)
         verify_thread(&state);
+    if (state.broken == 0 && module->level == IR_THREAD)
+        verify_thread_memory(&state);
     return state.broken == 0;
 }

@@ -57,6 +57,8 @@ void verify_types(verify_state *state);
 void verify_shape_change(verify_state *state, const ir_op *op); /* formed, of shape OTHER */
 void verify_axes(verify_state *state);                          /* mapped and thread */
 void verify_mapped(verify_state *state);
+void verify_facts(verify_state *state); /* tile and mapped */
 void verify_thread(verify_state *state);
+void verify_thread_memory(verify_state *state);
 
 #endif
