@@ -30,6 +30,7 @@ typedef struct op_info {
     int64_t level;           /* of what is placed */
     int64_t memory_level;    /* loads: level of the last store before */
     int64_t stamp;           /* of the last collection that met it */
+    bool is_rooted; /* floating, and placed over its own axes since it is used as a whole */
 } op_info;
 
 /* Loads of one tensor since the last store, in one region. */
@@ -301,6 +302,7 @@ static void place(sweep_state *state, op_info *root, needs *need) {
         op_info *info = need->members[i];
         if (info->is_floating && info != root)
             continue;
+        info->is_rooted = info->is_floating;
         info->sweep = best;
         info->level = sweep->level;
     }
@@ -448,6 +450,8 @@ static void settle_floating(sweep_state *state) {
                 continue;
             op_info *operand = info_of(state, value->definer);
             if (operand->is_floating &&
+                (!operand->is_rooted ||
+                 state->sweeps[info->sweep].axis_count == operand->space_count) &&
                 (operand->sweep < 0 || info->level < operand->level ||
                  (info->level == operand->level && info->sweep < operand->sweep))) {
                 operand->sweep = info->sweep;

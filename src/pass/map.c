@@ -244,7 +244,8 @@ static void map_storages(map_state *state) {
 static ir_storage map_default_storage(const map_state *state, const ir_value *value) {
     for (int i = 0; i < value->type.rank; i++) {
         int axis = state->axes.of_value[value->number][i];
-        if (axis >= 0 && layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP))
+        if (value->type.domain[i] != NULL ||
+            (axis >= 0 && layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP)))
             return IR_STORAGE_PRIVATE;
     }
     return IR_STORAGE_REGISTERS;

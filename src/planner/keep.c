@@ -1,6 +1,7 @@
 /* Storage: how each tile value that crosses sweeps gets to its later uses.
  *
- *     registers   no loop stands between: every axis of its sweep lies on lanes and slots
+ *     registers   no loop stands between: every axis of its sweep lies on lanes and slots, and no
+ *                 domain cuts it short at run time
  *     reload      a load that no store can have overtaken
  *     recompute   a few cheap ops on what is reloaded and on scalars
  *     private     everything else
@@ -98,7 +99,8 @@ static ir_storage choose_storage(const planner_state *state, const ir_value *val
     int home = state->sweeps.of_value[value->number];
     bool escapes = home < 0 || value_escapes(&state->module->body, value);
     if (escapes) /* one storage for what goes into a carry and the carry itself */
-        return value_has_steps(state, value) ? IR_STORAGE_PRIVATE : IR_STORAGE_REGISTERS;
+        return value_has_steps(state, value) || value_has_domain(value) ? IR_STORAGE_PRIVATE
+                                                                        : IR_STORAGE_REGISTERS;
     bool is_load = value->definer->opcode == IR_LOAD;
     const analysis_sweep *sweep = &state->sweeps.sweeps[home];
     int reduced = value->definer->opcode == IR_REDUCE ? sweep->reduced : -1;

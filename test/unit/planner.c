@@ -162,6 +162,31 @@ static void cheap_values_are_recomputed(void **unused) {
     fixture_close(&f);
 }
 
+/* A carry that a domain cuts short has a loop around it, however small it is. */
+static void registers_end_at_a_domain(void **unused) {
+    (void)unused;
+    for (int cut = 0; cut < 2; cut++) {
+        fixture f;
+        fixture_open(&f);
+        ir_value *x = fixture_tensor(&f, "x", IR_IN, BASE_F32, 2, "R", "16");
+        ir_value *y = fixture_tensor(&f, "y", IR_OUT, BASE_F32, 2, "R", "16");
+        ir_value *n = ir_build_size(&f.builder, fixture_extent(&f, "K"));
+        ir_value *t = fixture_load(&f, x, "t");
+        t->type.domain[0] = cut == 1 ? n : NULL;
+        ir_op *loop = fixture_for(&f, n, 1, &t);
+        ir_value *next = ir_build_unary(&f.builder, IR_EXP, loop->regions[0]->arguments[1]);
+        fixture_end_for(&f, loop, 1, &next);
+        fixture_store(&f, y, loop->results[0]);
+        const char *text = plan_of(&f, PLANNER_ROW);
+        assert_non_null(strstr(text, "axis axis.0   lane 8 | slot 2\n"));
+        assert_non_null(
+            strstr(text, cut == 1 ? "keep t        private\n" : "keep t        registers\n"));
+        assert_non_null(
+            strstr(text, cut == 1 ? "keep for.0.0  private\n" : "keep for.0.0  registers\n"));
+        fixture_close(&f);
+    }
+}
+
 /* Lanes go where memory is contiguous: the last dimension. */
 static void columns_get_the_lanes(void **unused) {
     (void)unused;
@@ -186,6 +211,7 @@ int main(void) {
         cmocka_unit_test(programs_share_no_team_where_control_differs),
         cmocka_unit_test(what_a_store_overtakes_is_kept),
         cmocka_unit_test(cheap_values_are_recomputed),
+        cmocka_unit_test(registers_end_at_a_domain),
         cmocka_unit_test(columns_get_the_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
