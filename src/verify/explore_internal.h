@@ -34,6 +34,9 @@ explore_number explore_value(const explore_place *place, const ir_value *value,
                              const int64_t element[IR_MAX_RANK]);
 explore_number explore_extent(const explore_place *place, const layout_extent *extent);
 
+/* lane * lane_stride + slot * slot_stride, as 64 bits hold it. */
+int64_t explore_position(const explore_place *place, int64_t lane_stride, int64_t slot_stride);
+
 /* Calls visit for the ops of the module at places of several sizes until the work is used up. */
 void explore_module(verify_state *state, void (*visit)(explore_place *place, const ir_op *op));
 

@@ -19,6 +19,11 @@ explore_number explore_extent(const explore_place *place, const layout_extent *e
     return known(value);
 }
 
+int64_t explore_position(const explore_place *place, int64_t lane_stride, int64_t slot_stride) {
+    return (int64_t)((uint64_t)place->lane * (uint64_t)lane_stride +
+                     (uint64_t)place->slot * (uint64_t)slot_stride);
+}
+
 /* The value as the dtype holds it. */
 static int64_t wrapped(base_dtype dtype, int64_t value) {
     int64_t bits = 8 * base_dtype_size(dtype);
@@ -114,7 +119,7 @@ static explore_number leaf_value(const explore_place *place, const ir_op *op,
     if (op->opcode == IR_GROUP)
         return known(place->group);
     if (op->opcode == IR_IOTA)
-        return known(place->lane * attributes->lane_stride + place->slot * attributes->slot_stride);
+        return known(explore_position(place, attributes->lane_stride, attributes->slot_stride));
     return unknown;
 }
 

@@ -1,8 +1,9 @@
-/* Level thread: collective-form, private-form, when-effects.
+/* Level thread: collective-form, private-form, when-effects, affine-digits.
  *
  *     %w = combine max %f : f32          %f = fold max %t : f32(1), %t: f32(4)
  *     %a = private N : private f32(4)[N]     push %a, %i, %t
  *     when %on { store ... }
+ *     axis N ... lane 8 | slot 4 | step *     load %x[%b + lane*1 + slot*8]
  */
 #include "verify/verify_internal.h"
 
@@ -55,6 +56,41 @@ static void rule_when_effects(verify_state *state, const ir_op *op) {
                           "`%s` stands in a when", ir_op_describe(inner->opcode)->text);
 }
 
+/* ---- strides ---- */
+static bool is_along_axis(const verify_state *state, int64_t lane_stride, int64_t slot_stride) {
+    for (int i = 0; i < state->module->axis_count; i++) {
+        const ir_axis *axis = &state->module->axes[i];
+        if (!axis->is_program && layout_axis_weight(&axis->digits, LAYOUT_LANE) == lane_stride &&
+            layout_axis_weight(&axis->digits, LAYOUT_SLOT) == slot_stride)
+            return true;
+    }
+    return false;
+}
+
+static bool mask_is_along(const verify_state *state, const ir_access *access) {
+    for (int i = 0; i < access->rank; i++) {
+        const ir_index *index = &access->index[i];
+        if (index->lane_stride != 0 || index->slot_stride != 0)
+            return index->lane_stride == access->mask_lane_stride &&
+                   index->slot_stride == access->mask_slot_stride;
+    }
+    return is_along_axis(state, access->mask_lane_stride, access->mask_slot_stride);
+}
+
+static void rule_affine_digits(verify_state *state, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    for (int i = 0; i < access->rank; i++) {
+        const ir_index *index = &access->index[i];
+        if ((index->lane_stride != 0 || index->slot_stride != 0) &&
+            !is_along_axis(state, index->lane_stride, index->slot_stride))
+            verify_report(state, VERIFY_AFFINE_DIGITS, op, "the weights of the digits of an axis",
+                          "index %d walks along no axis", i);
+    }
+    if (access->mask_kind == IR_MASK_RANGE && !mask_is_along(state, access))
+        verify_report(state, VERIFY_AFFINE_DIGITS, op, "the strides of the index",
+                      "the mask does not count along the index");
+}
+
 static void check_op(verify_state *state, const ir_op *op) {
     if (!verify_op_is_formed(state, op))
         return;
@@ -64,6 +100,8 @@ static void check_op(verify_state *state, const ir_op *op) {
         rule_private_form(state, op);
     if (op->opcode == IR_WHEN)
         rule_when_effects(state, op);
+    if (ir_op_describe(op->opcode)->shape == IR_SHAPE_ACCESS)
+        rule_affine_digits(state, op);
 }
 
 void verify_thread(verify_state *state) {

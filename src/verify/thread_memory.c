@@ -55,7 +55,8 @@ static explore_number affine_index(const explore_place *place, const ir_op *op,
         sum.known = sum.known && vector.known;
         sum.value = (int64_t)((uint64_t)sum.value + (uint64_t)vector.value);
     }
-    sum.value += place->lane * index->lane_stride + place->slot * index->slot_stride;
+    int64_t position = explore_position(place, index->lane_stride, index->slot_stride);
+    sum.value = (int64_t)((uint64_t)sum.value + (uint64_t)position);
     return sum;
 }
 
@@ -92,14 +93,15 @@ static void check_position(explore_place *place, const ir_op *op, int64_t positi
 }
 
 /* The last position that a range mask lets through: the one to leave the tensor if any does. */
-static int64_t last_masked(const explore_place *place, const ir_op *op, int64_t positions,
-                           int slots) {
+static int64_t last_masked(explore_place *place, const ir_op *op, int64_t positions, int slots) {
     const ir_access *access = op->attributes.access;
     explore_number count = explore_value(place, op->operands[access->mask], nowhere);
     int64_t last = 0, greatest = INT64_MIN;
     for (int64_t i = 0; i < positions && i < SCANNED && count.known; i++) {
+        place->lane = i / slots;
+        place->slot = i % slots;
         int64_t element =
-            i / slots * access->mask_lane_stride + i % slots * access->mask_slot_stride;
+            explore_position(place, access->mask_lane_stride, access->mask_slot_stride);
         if (element < count.value && element > greatest) {
             greatest = element;
             last = i;

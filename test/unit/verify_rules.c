@@ -111,9 +111,59 @@ static void every_rule_alone_rejects_its_texts(void **state) {
         check_rule(f, verify_rule_slug((verify_rule)i));
 }
 
+/* Changes one word of the text into another word of it: most often still a module. */
+static char *damage(fixture *f, const char *text, uint64_t *random) {
+    size_t length = strlen(text), from = 0, to = 0, from_length = 0, to_length = 0;
+    for (int i = 0; i < 2; i++) {
+        *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        size_t at = (size_t)(*random >> 33) % length;
+        at += strcspn(text + at, " \n");
+        at += strspn(text + at, " \n");
+        *(i == 0 ? &from : &to) = at;
+        *(i == 0 ? &from_length : &to_length) = strcspn(text + at, " \n");
+    }
+    base_text out;
+    base_text_init(&out, &f->arena);
+    base_text_append(&out, text, to);
+    base_text_append(&out, text + from, from_length);
+    base_text_string(&out, text + to + to_length);
+    return out.bytes;
+}
+
+/* Rules assume nothing of what other rules check: whatever parses gets findings or none. */
+static void damaged_modules_get_findings_or_none(void **state) {
+    fixture *f = *state;
+    uint64_t random = 7;
+    int parsed = 0, refused = 0;
+    for (int i = 0; i < VERIFY_RULE_COUNT; i++) {
+        const char *slug = verify_rule_slug((verify_rule)i);
+        for (char *text = read_file(f, slug), *next; text != NULL; text = next) {
+            next = strstr(text, "\n---\n");
+            if (next != NULL) {
+                next[1] = '\0';
+                next += strlen("\n---\n");
+            }
+            for (int round = 0; round < 40; round++) {
+                base_diagnostics diagnostics;
+                base_diagnostics_init(&diagnostics, &f->arena);
+                char *damaged = damage(f, text, &random);
+                base_source source = {slug, damaged, strlen(damaged)};
+                const ir_module *module = text_ir_parse(&f->arena, &source, &diagnostics);
+                if (module == NULL)
+                    continue;
+                parsed++;
+                refused += !verify_module(module, NULL, &diagnostics);
+                verify_module(module, slug, &diagnostics);
+            }
+        }
+    }
+    assert_true(parsed > 500 && refused > 100);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_rule_alone_rejects_its_texts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(damaged_modules_get_findings_or_none, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
