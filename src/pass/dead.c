@@ -58,8 +58,10 @@ static bool mark_results(dead_state *state, const ir_op *op) {
             (argument == NULL || !state->needed[argument->number]))
             continue;
         changed |= mark(state, op->results[i]);
-        if (loop)
-            changed |= mark(state, argument) | mark(state, op->operands[3 + i]);
+        if (loop) {
+            changed |= mark(state, argument);
+            changed |= mark(state, op->operands[3 + i]);
+        }
         for (int r = 0; r < op->region_count; r++)
             changed |= mark(state, ir_region_yield(op->regions[r])->operands[i]);
     }
