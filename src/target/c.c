@@ -38,9 +38,10 @@ static bool c_operators(base_dtype dtype, bool vector) {
 }
 
 static const char *c_splat(target_emitter *e, base_dtype dtype, const char *scalar) {
-    if (dtype == BASE_BOOL)
-        return target_emit_text(e, "splat_%s(-%s)", c_type(e, dtype, true), scalar);
-    return target_emit_text(e, "splat_%s(%s)", c_type(e, dtype, true), scalar);
+    const char *form = dtype == BASE_BOOL ? "splat_%s(-%s)"
+                       : scalar[0] == '(' ? "splat_%s%s" /* a negative literal */
+                                          : "splat_%s(%s)";
+    return target_emit_text(e, form, c_type(e, dtype, true), scalar);
 }
 
 base_dtype target_c_memory_dtype(base_dtype dtype) {
@@ -241,7 +242,7 @@ static void c_combine(target_emitter *e, const ir_op *op) {
     }
     bool split = c_register_dtype(dtype) == BASE_I64;
     const char *type = c_type(e, dtype, true);
-    target_emit_take_names(e, result, operand->name);
+    target_emit_take_names(e, result, ir_monoid_describe(op->attributes.monoid)->text);
     const char *base = target_emit_name(e, result, 0);
     for (int h = lanes / 2; h > 0; h /= 2) {
         const char *next = target_emit_fresh(e, target_emit_text(e, "%s_lanes%d", base, h));

@@ -36,6 +36,7 @@ typedef struct access_state {
     const ir_op *op;
     const ir_access *access;
     const char *pointer;
+    const char *base;                 /* hoisted part of the index; "" = in the pointer */
     const char *strides[IR_MAX_RANK]; /* NULL for 1 */
     const char *type;                 /* of the memory's elements, or vectors of them */
     base_dtype dtype;                 /* of the tensor */
@@ -68,8 +69,15 @@ static const char *number(const access_state *s, int64_t value) {
     return value == 0 ? NULL : target_emit_integer(s->e, value);
 }
 
-/* The part of the address that neither slot nor lane changes. */
+/* A word or a number: repeating it costs nothing. */
+static bool is_name(const char *text) {
+    return strpbrk(text, " (") == NULL;
+}
+
+/* The part of the address that neither slot nor lane changes; NULL is 0. */
 static const char *base_offset(const access_state *s, bool wrap) {
+    if (s->base != NULL)
+        return s->base[0] != '\0' ? s->base : NULL;
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++) {
         int operand = s->access->index[d].operand;
@@ -257,32 +265,35 @@ static access_state access_begin(target_emitter *e, const ir_op *op) {
     return s;
 }
 
-/* With several unguarded slots the common part becomes a pointer of its own. */
-static void hoist_pointer(access_state *s, const char *wanted, bool writes) {
-    if (s->access->mask_kind != IR_MASK_NONE || s->e->when != NULL || s->slots < 2 ||
-        s->shape == SHAPE_SCATTERED || (writes && s->shape == SHAPE_SAME))
-        return; /* these use the whole address of each lane */
-    const char *base = base_offset(s, false);
-    if (base == NULL)
+/* With several slots the common part of the address becomes a pointer, or under a mask an index, of
+ * its own. Scatters, and stores of one address, use the whole address of each lane. */
+static void hoist_base(access_state *s, const char *wanted, bool writes) {
+    bool masked = s->access->mask_kind != IR_MASK_NONE || s->e->when != NULL;
+    const char *base = base_offset(s, masked);
+    if (s->slots < 2 || s->shape == SHAPE_SCATTERED || (writes && s->shape == SHAPE_SAME) ||
+        base == NULL || is_name(base))
         return;
     target_emitter *e = s->e;
     const char *name = target_emit_fresh(e, target_emit_text(e, "%.32s_at", wanted));
+    if (masked) {
+        target_emit_line(e, "const i64 %s = %s;", name, base);
+        s->base = name;
+        return;
+    }
     const char *element = e->dialect->type(e, target_c_memory_dtype(s->dtype), false);
     target_emit_line(e, "%s%s *const %s = %s + %s;", writes ? "" : "const ", element, name,
                      s->pointer, base);
     s->pointer = name;
+    s->base = "";
 }
 
-/* Pointer plus what it does not hold yet. */
-static const char *place(const access_state *s, const char *original, int slot) {
-    const char *rest = s->pointer != original
-                           ? slot_offset(s, false, slot)
-                           : add(s, false, base_offset(s, false), slot_offset(s, false, slot));
+static const char *place(const access_state *s, int slot) {
+    const char *rest = add(s, false, base_offset(s, false), slot_offset(s, false, slot));
     return rest == NULL ? s->pointer : target_emit_text(s->e, "%s + %s", s->pointer, rest);
 }
 
-static const char *element(const access_state *s, const char *original, int slot) {
-    const char *where = place(s, original, slot);
+static const char *element(const access_state *s, int slot) {
+    const char *where = place(s, slot);
     if (where == s->pointer)
         return target_emit_text(s->e, "*%s", where);
     return target_emit_text(s->e, "%s[%s]", s->pointer, where + strlen(s->pointer) + 3);
@@ -291,17 +302,17 @@ static const char *element(const access_state *s, const char *original, int slot
 /* ---- loads ---- */
 
 /* All lanes of one slot. */
-static const char *load_all(const access_state *s, const char *original, int slot) {
+static const char *load_all(const access_state *s, int slot) {
     target_emitter *e = s->e;
     switch (s->shape) {
     case SHAPE_SCALAR:
-        return element(s, original, slot);
+        return element(s, slot);
     case SHAPE_SAME:
-        return target_emit_text(e, "splat_%s(%s)", s->type, element(s, original, slot));
+        return target_emit_text(e, "splat_%s(%s)", s->type, element(s, slot));
     case SHAPE_NEIGHBOURS:
-        return target_emit_text(e, "load_%s(%s)", s->type, place(s, original, slot));
+        return target_emit_text(e, "load_%s(%s)", s->type, place(s, slot));
     case SHAPE_STRIDED:
-        return target_emit_text(e, "load_stride_%s(%s, %s)", s->type, place(s, original, slot),
+        return target_emit_text(e, "load_stride_%s(%s, %s)", s->type, place(s, slot),
                                 lane_stride(s));
     case SHAPE_SCATTERED:
         return target_emit_text(e, "load_at_%s(%s, %s)", s->type, s->pointer, addresses(s, slot));
@@ -319,14 +330,14 @@ static const char *load_fill(const access_state *s, int slot) {
     return target_c_to_memory(e, s->dtype, s->vector, fill);
 }
 
-static const char *load_slot(const access_state *s, const char *original, int slot) {
+static const char *load_slot(const access_state *s, int slot) {
     target_emitter *e = s->e;
     access_guard guard = guard_of_slot(s, slot);
     if (guard.kind == GUARD_NONE)
-        return load_all(s, original, slot);
+        return load_all(s, slot);
     const char *fill = load_fill(s, slot);
     if (guard.kind == GUARD_IF)
-        return target_emit_text(e, "(%s ? %s : %s)", guard.text, load_all(s, original, slot), fill);
+        return target_emit_text(e, "(%s ? %s : %s)", guard.text, load_all(s, slot), fill);
     if (guard.kind == GUARD_LANES)
         return target_emit_text(e, "load_where_%s(%s, %s, %s, %s)", s->type, s->pointer,
                                 addresses(s, slot), guard.text, fill);
@@ -340,28 +351,25 @@ static const char *load_slot(const access_state *s, const char *original, int sl
 void target_c_load(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
     access_state s = access_begin(emitter, op);
-    const char *original = s.pointer;
-    target_emit_take_names(emitter, result, original);
-    hoist_pointer(&s, result->name != NULL ? result->name : original, false);
+    target_emit_take_names(emitter, result, s.pointer);
+    hoist_base(&s, result->name != NULL ? result->name : s.pointer, false);
     for (int slot = 0; slot < s.slots; slot++)
-        target_emit_define(
-            emitter, result, slot,
-            target_c_from_memory(emitter, s.dtype, s.vector, load_slot(&s, original, slot)));
+        target_emit_define(emitter, result, slot,
+                           target_c_from_memory(emitter, s.dtype, s.vector, load_slot(&s, slot)));
 }
 
 /* ---- stores ---- */
 
-static const char *store_all(const access_state *s, const char *original, int slot,
-                             const char *value) {
+static const char *store_all(const access_state *s, int slot, const char *value) {
     target_emitter *e = s->e;
     switch (s->shape) {
     case SHAPE_SCALAR:
-        return target_emit_text(e, "%s = %s;", element(s, original, slot), value);
+        return target_emit_text(e, "%s = %s;", element(s, slot), value);
     case SHAPE_NEIGHBOURS:
-        return target_emit_text(e, "store_%s(%s, %s);", s->type, place(s, original, slot), value);
+        return target_emit_text(e, "store_%s(%s, %s);", s->type, place(s, slot), value);
     case SHAPE_STRIDED:
-        return target_emit_text(e, "store_stride_%s(%s, %s, %s);", s->type,
-                                place(s, original, slot), lane_stride(s), value);
+        return target_emit_text(e, "store_stride_%s(%s, %s, %s);", s->type, place(s, slot),
+                                lane_stride(s), value);
     case SHAPE_SAME:
     case SHAPE_SCATTERED:
         return target_emit_text(e, "store_at_%s(%s, %s, %s);", s->type, s->pointer,
@@ -370,14 +378,13 @@ static const char *store_all(const access_state *s, const char *original, int sl
     return NULL;
 }
 
-static const char *store_slot(const access_state *s, const char *original, int slot,
-                              const char *value) {
+static const char *store_slot(const access_state *s, int slot, const char *value) {
     target_emitter *e = s->e;
     access_guard guard = guard_of_slot(s, slot);
     if (guard.kind == GUARD_NONE)
-        return store_all(s, original, slot, value);
+        return store_all(s, slot, value);
     if (guard.kind == GUARD_IF)
-        return target_emit_text(e, "if (%s) %s", guard.text, store_all(s, original, slot, value));
+        return target_emit_text(e, "if (%s) %s", guard.text, store_all(s, slot, value));
     if (guard.kind == GUARD_LANES)
         return target_emit_text(e, "store_where_%s(%s, %s, %s, %s);", s->type, s->pointer,
                                 addresses(s, slot), guard.text, value);
@@ -390,12 +397,11 @@ static const char *store_slot(const access_state *s, const char *original, int s
 
 void target_c_store(target_emitter *emitter, const ir_op *op) {
     access_state s = access_begin(emitter, op);
-    const char *original = s.pointer;
     const ir_value *value = op->operands[op->operand_count - 1];
-    hoist_pointer(&s, original, true);
+    hoist_base(&s, s.pointer, true);
     for (int slot = 0; slot < s.slots; slot++) {
         const char *operand = target_emit_operand(emitter, value, slot, s.vector);
         operand = target_c_to_memory(emitter, s.dtype, s.vector, operand);
-        target_emit_line(emitter, "%s", store_slot(&s, original, slot, operand));
+        target_emit_line(emitter, "%s", store_slot(&s, slot, operand));
     }
 }

@@ -273,6 +273,24 @@ static const char *emit_select(target_emitter *e, const ir_op *op, int slot, boo
     return target_emit_text(e, "select_%s(%s, %s, %s)", type, condition, a, b);
 }
 
+/* Floor division by a power of two is a shift, its remainder a mask, for negative numbers too. NULL
+ * when the op is neither. */
+static const char *emit_division_by_power(target_emitter *e, const ir_op *op, const char *a,
+                                          bool vector) {
+    int64_t divisor;
+    if ((op->opcode != IR_FLOOR_DIV && op->opcode != IR_FLOOR_MOD) ||
+        !target_emit_is_integer(op->operands[1], &divisor) || divisor <= 0 ||
+        (divisor & (divisor - 1)) != 0)
+        return NULL;
+    bool quotient = op->opcode == IR_FLOOR_DIV;
+    base_dtype dtype = op->results[0]->type.dtype;
+    ir_constant constant = {.dtype = dtype,
+                            .integer = quotient ? __builtin_ctzll((uint64_t)divisor) : divisor - 1};
+    const char *b = target_emit_literal(e, constant);
+    return target_emit_binary(e, quotient ? IR_SHR : IR_AND, dtype, vector, a,
+                              vector ? e->dialect->splat(e, dtype, b) : b);
+}
+
 /* One slot of the result of a table op. */
 static const char *emit_expression(target_emitter *e, const ir_op *op, int slot) {
     bool vector = target_emit_is_vector(e, &op->results[0]->type);
@@ -287,6 +305,9 @@ static const char *emit_expression(target_emitter *e, const ir_op *op, int slot)
         return e->dialect->bitcast(e, op, a, vector);
     if (op->operand_count == 1)
         return emit_unary(e, op->opcode, dtype, vector, a);
+    const char *power = emit_division_by_power(e, op, a, vector);
+    if (power != NULL)
+        return power;
     const char *b = target_emit_operand(e, op->operands[1], slot, vector);
     if (op->operand_count == 2)
         return target_emit_binary(e, op->opcode, dtype, vector, a, b);
@@ -311,7 +332,7 @@ static void emit_fold(target_emitter *e, const ir_op *op) {
     const char **parts = BASE_NEW_ARRAY(e->arena, const char *, count);
     for (int s = 0; s < count; s++)
         parts[s] = target_emit_name(e, operand, s);
-    target_emit_take_names(e, result, operand->name);
+    target_emit_take_names(e, result, ir_monoid_describe(op->attributes.monoid)->text);
     const char *name = target_emit_name(e, result, 0);
     for (int half = count / 2; half > 0; half /= 2) {
         for (int s = 0; s < half; s++) {
@@ -468,11 +489,11 @@ static void emit_for_head(target_emitter *e, const ir_op *op, const char *index)
 
 static void emit_for(target_emitter *e, const ir_op *op) {
     const ir_region *region = op->regions[0];
-    target_emit_take_names(e, region->arguments[0], NULL);
+    target_emit_take_names(e, region->arguments[0], "k");
     for (int i = 0; i < op->result_count; i++) {
         ir_value *carry = region->arguments[i + 1];
         const char *name = op->results[i]->name;
-        target_emit_take_names(e, carry, name);
+        target_emit_take_names(e, carry, name != NULL ? name : "carry");
         e->variables[op->results[i]->number] = e->variables[carry->number];
         emit_declare(e, carry, op->operands[i + 3]);
     }

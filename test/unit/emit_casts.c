@@ -204,6 +204,7 @@ static void check_from(base_dtype from, bool vector, int lanes) {
     emit_fixture f;
     emit_fixture_begin(&f, "casts", lanes);
     f.thin = true;
+    f.traps = !vector;
     ir_value *input = emit_fixture_tensor(&f, "input", from, IR_IN, 1);
     ir_value *group = emit_fixture_group(&f);
     ir_access *access = emit_fixture_access(&f, 1);

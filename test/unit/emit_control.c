@@ -95,6 +95,7 @@ static void loops_of_any_bounds_and_carries_that_swap(void **state) {
     (void)state;
     emit_fixture f;
     emit_fixture_begin(&f, "loops", 8);
+    f.traps = true;
     ir_value *input = emit_fixture_tensor(&f, "for", BASE_I64, IR_IN, 1);
     ir_value *out = emit_fixture_tensor(&f, "int", BASE_I64, IR_OUT, 1);
     ir_builder *b = &f.builder;
@@ -140,6 +141,7 @@ static void branches_choose_carries(void **state) {
     (void)state;
     emit_fixture f;
     emit_fixture_begin(&f, "branches", 4);
+    f.traps = true;
     ir_value *out = emit_fixture_tensor(&f, "out", BASE_I64, IR_OUT, 1);
     ir_builder *b = &f.builder;
     ir_value *initial[2] = {emit_fixture_integer(&f, 0), emit_fixture_integer(&f, 100)};
@@ -244,6 +246,7 @@ static void folds_and_combines_halve(void **state) {
     (void)state;
     emit_fixture f;
     emit_fixture_begin(&f, "reductions", FOLD_LANES);
+    f.traps = true;
     ir_value *x = emit_fixture_tensor(&f, "x", BASE_F32, IR_IN, 1);
     ir_value *y = emit_fixture_tensor(&f, "y", BASE_F32, IR_OUT, 1);
     ir_value *n = emit_fixture_tensor(&f, "n", BASE_I64, IR_IN, 1);
@@ -366,6 +369,7 @@ static void privates_when_and_parameters(void **state) {
     (void)state;
     emit_fixture f;
     emit_fixture_begin(&f, "privates", 8);
+    f.traps = true;
     layout_extents_declare(&f.module->extents, "cells");
     ir_value *x = emit_fixture_tensor(&f, "x", BASE_F32, IR_IN, 1);
     ir_value *y = emit_fixture_tensor(&f, "y", BASE_F32, IR_OUT, 1);
@@ -424,6 +428,7 @@ static const char hostile_text[] = "first\n  t = x[:] \\\n y[:] = t?\?/ # \xc3\x
  */
 static void build_hostile(emit_fixture *f, const base_source *source) {
     emit_fixture_begin(f, "hostile", 8);
+    f->traps = true;
     ir_value *x = emit_fixture_tensor(f, "while", BASE_F32, IR_IN, 1);
     ir_value *y = emit_fixture_tensor(f, "words", BASE_F32, IR_OUT, 1);
     f->builder.location = (base_location){.source = source, .line = 2, .column = 1};
@@ -490,6 +495,7 @@ static void what_is_not_needed_is_not_written(void **state) {
     (void)state;
     emit_fixture f;
     emit_fixture_begin(&f, "unused", 8);
+    f.traps = true;
     ir_value *x = emit_fixture_tensor(&f, "x", BASE_F32, IR_IN, 1);
     ir_value *t = emit_fixture_load_chunk(&f, x, 1);
     t->name = "unused_value";
@@ -504,6 +510,7 @@ static void only_cpus_and_powers_of_two_are_supported(void **state) {
     (void)state;
     emit_fixture f;
     emit_fixture_begin(&f, "supported", 8);
+    f.traps = true;
     ir_op *op = emit_fixture_group(&f)->definer;
     const target *cpu = target_find("cpu");
     machine other = *machine_find("cpu-avx2");

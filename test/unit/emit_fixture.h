@@ -24,7 +24,8 @@ typedef struct emit_fixture {
     jmp_buf exhausted;
     ir_module *module;
     ir_builder builder;
-    bool thin; /* one compiler per machine, in turn */
+    bool thin;  /* one compiler per machine, in turn */
+    bool traps; /* undefined behaviour of the emitted code traps, which fails the test */
 } emit_fixture;
 
 static inline void emit_fixture_begin(emit_fixture *f, const char *name, int lanes) {
@@ -33,7 +34,7 @@ static inline void emit_fixture_begin(emit_fixture *f, const char *name, int lan
     f->module->level = IR_THREAD;
     f->module->lanes = lanes;
     f->module->machine = "cpu-avx2";
-    f->thin = false;
+    f->thin = f->traps = false;
     f->builder = (ir_builder){.module = f->module, .region = &f->module->body};
 }
 
@@ -163,10 +164,16 @@ static inline void *emit_fixture_symbol(void *library, const char *entry, const 
 
 /* Compiles the text; prints it, with what the compiler said, when it is not accepted silently. */
 static inline emitted emit_fixture_compile(target_source source, const machine *m,
-                                           const char *compiler) {
+                                           const char *compiler, bool traps) {
     static runtime_report report;
-    static const char *const extra[] = {"-Wall",      "-Wextra", "-Wpedantic",
-                                        "-Wno-psabi", "-O1",     NULL};
+    const char *const extra[] = {"-Wall",
+                                 "-Wextra",
+                                 "-Wpedantic",
+                                 "-Wno-psabi",
+                                 "-O1",
+                                 traps ? "-fsanitize=undefined" : NULL,
+                                 "-fsanitize-undefined-trap-on-error",
+                                 NULL};
     runtime_compiler_config config = {.compiler = compiler, .extra_flags = extra};
     const char *flags[32] = {NULL};
     char words[256];
@@ -214,7 +221,7 @@ emit_fixture_each(emit_fixture *f, void (*check)(void *state, const emitted *ker
             if (!emit_fixture_has(compilers[c]) || (f->thin && !in_turn))
                 continue;
             target_source source = target_find("cpu")->emit(&f->arena, f->module, m);
-            emitted kernel = emit_fixture_compile(source, m, compilers[c]);
+            emitted kernel = emit_fixture_compile(source, m, compilers[c], f->traps);
             check(state, &kernel);
             runtime_library_close(kernel.library);
             runs++;
