@@ -74,6 +74,7 @@ typedef enum ir_storage {
     IR_STORAGE_PRIVATE,   /* a private array, one cell per step */
     IR_STORAGE_RELOAD,    /* plan only: the load is repeated in the later sweep */
     IR_STORAGE_RECOMPUTE, /* plan only: the ops are repeated in the later sweep */
+    IR_STORAGE_OUTPUT,    /* plan only: in the cells of an output, until they are stored */
 } ir_storage;
 
 /* Level mapped: the layout of a value, per axis: which module axis, and its digits there. */

@@ -79,7 +79,9 @@ void ir_plan_print(base_text *out, const ir_plan *plan) {
     }
     for (int i = 0; i < plan->keep_count; i++) {
         print_line_start(out, "keep", plan->keeps[i].anchor, column);
-        base_text_format(out, "%s\n", ir_storage_name(plan->keeps[i].storage));
+        base_text_string(out, ir_storage_name(plan->keeps[i].storage));
+        base_text_format(out, plan->keeps[i].access != NULL ? " %s\n" : "\n",
+                         plan->keeps[i].access);
     }
     for (int i = 0; i < plan->reduce_count; i++) {
         print_line_start(out, "reduce", plan->reduces[i].anchor, column);
@@ -115,6 +117,14 @@ static uint64_t hash_digits(uint64_t hash, const layout_axis *axis) {
     return hash;
 }
 
+/* The line of an access; -1 without one. */
+static int plan_access_number(const ir_plan *plan, const char *anchor) {
+    for (int i = 0; anchor != NULL && i < plan->access_count; i++)
+        if (strcmp(plan->accesses[i].anchor, anchor) == 0)
+            return i;
+    return -1;
+}
+
 uint64_t ir_plan_hash(const ir_plan *plan) {
     uint64_t hash =
         hash_text(BASE_HASH_START, "plan %016" PRIx64 " machine ", plan->canonical_hash);
@@ -124,7 +134,8 @@ uint64_t ir_plan_hash(const ir_plan *plan) {
     for (int i = 0; i < plan->axis_count; i++)
         hash = hash_digits(hash_text(hash, "\naxis"), &plan->axes[i].digits);
     for (int i = 0; i < plan->keep_count; i++)
-        hash = hash_text(hash, "\nkeep %s", ir_storage_name(plan->keeps[i].storage));
+        hash = hash_text(hash, "\nkeep %s %d", ir_storage_name(plan->keeps[i].storage),
+                         plan_access_number(plan, plan->keeps[i].access));
     for (int i = 0; i < plan->reduce_count; i++)
         hash = hash_text(hash, "\nreduce tree");
     for (int i = 0; i < plan->access_count; i++)

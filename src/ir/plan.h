@@ -27,7 +27,8 @@ typedef struct ir_plan_axis {
 /* How a tile value that a later sweep needs gets there. */
 typedef struct ir_plan_keep {
     const char *anchor;
-    ir_storage storage; /* REGISTERS, PRIVATE, RELOAD (loads), RECOMPUTE */
+    ir_storage storage; /* REGISTERS, PRIVATE, RELOAD (loads), RECOMPUTE, OUTPUT */
+    const char *access; /* OUTPUT: the anchor of the store, such as y.0; NULL else */
 } ir_plan_keep;
 
 typedef struct ir_plan_anchor {

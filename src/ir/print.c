@@ -36,7 +36,7 @@ static printer printer_for(base_text *out, const ir_module *module, bool facts) 
 static const char *const storage_names[] = {
     [IR_STORAGE_NONE] = "none",           [IR_STORAGE_REGISTERS] = "registers",
     [IR_STORAGE_PRIVATE] = "private",     [IR_STORAGE_RELOAD] = "reload",
-    [IR_STORAGE_RECOMPUTE] = "recompute",
+    [IR_STORAGE_RECOMPUTE] = "recompute", [IR_STORAGE_OUTPUT] = "output",
 };
 
 const char *ir_storage_name(ir_storage storage) {

@@ -102,12 +102,27 @@ static void sweep_loop(sweep_state *s, expand_place *place, int depth, ir_value 
         s->carry[i] = loop->results[i];
 }
 
+/* An empty axis: what would be kept in registers has no element, and any value will do. */
+static void sweep_keep_nothing(sweep_state *s) {
+    expand_state *state = s->state;
+    for (int i = 0; i < s->sweep->result_count; i++) {
+        const ir_value *result = s->sweep->results[i];
+        if (result->storage != IR_STORAGE_REGISTERS || state->value[result->number] != NULL)
+            continue;
+        base_dtype dtype = result->type.dtype == BASE_INDEX ? BASE_I64 : result->type.dtype;
+        ir_value *zero = ir_build_constant(&state->builder, (ir_constant){.dtype = dtype});
+        state->value[result->number] = expand_splat(state, zero, expand_slots_of(state, result));
+    }
+}
+
 /* All full steps of an axis with a known bound, then the guarded one as straight-line code. */
 static void sweep_axis_known(sweep_state *s, expand_place *place, int depth, int64_t bound,
                              int64_t chunk) {
     ir_builder *b = &s->state->builder;
     int axis = s->sweep->attributes.axes[depth];
     int64_t full = bound / chunk, rest = bound % chunk;
+    if (bound == 0)
+        sweep_keep_nothing(s);
     if (full == 1) {
         place->step[axis] = ir_build_integer(b, BASE_I64, 0);
         sweep_nest(s, place, depth + 1);

@@ -12,7 +12,10 @@
  *
  * It makes no choice. map_plan.c reads the plan.
  */
+#include "analysis/output.h"
 #include "pass/map_internal.h"
+
+#include <string.h>
 
 static void map_region(map_state *state, ir_region *from, ir_region *to);
 static ir_value *map_use(map_state *state, ir_value *old_value);
@@ -115,6 +118,30 @@ static ir_op *map_copy_op(map_state *state, ir_op *op) {
     return copy;
 }
 
+/* A value that waits in an output: stored there where it is made (its local copy exists), else
+ * loaded back. */
+static ir_value *map_output_access(map_state *state, ir_value *old_value) {
+    int32_t n = old_value->number;
+    const ir_op *store = state->output[n];
+    bool made_here = state->local_sweep[n] == state->sweep;
+    int count = store->operand_count - 1;
+    ir_value **operands = BASE_NEW_ARRAY(state->module->arena, ir_value *, count + 1);
+    for (int i = 0; i < count; i++)
+        operands[i] = map_use(state, store->operands[i]);
+    operands[count] = made_here ? state->local[n] : NULL;
+    ir_type type = map_type(state, old_value);
+    ir_op *op = made_here ? ir_build_op(&state->builder, IR_STORE, count + 1, operands, 0, NULL, 0)
+                          : ir_build_op(&state->builder, IR_LOAD, count, operands, 1, &type, 0);
+    op->attributes.access = BASE_NEW(state->module->arena, ir_access);
+    *op->attributes.access = *store->attributes.access;
+    op->attributes.access->width = map_plan_width(state, store);
+    op->attributes.access->injective = made_here;
+    if (made_here)
+        return state->local[n];
+    map_bind(state, old_value, op->results[0]);
+    return op->results[0];
+}
+
 /* The mapped value that stands for a tile-level value where the builder is now. */
 static ir_value *map_use(map_state *state, ir_value *old_value) {
     int32_t n = old_value->number;
@@ -132,12 +159,19 @@ static ir_value *map_use(map_state *state, ir_value *old_value) {
         map_copy_op(state, old_value->definer);
         return state->local[n];
     }
+    if (state->sweep >= 0 && storage == IR_STORAGE_OUTPUT)
+        return map_output_access(state, old_value);
+    if (old_value->definer != NULL &&
+        ir_op_describe(old_value->definer->opcode)->shape == IR_SHAPE_LEAF) {
+        ir_op *leaf = map_copy_op(state, old_value->definer);
+        return leaf->results[0];
+    }
     if (!state->failed)
         map_fail(state,
                  old_value->definer != NULL ? old_value->definer->location
                                             : (base_location){.source = state->module->source},
                  "plan-storage", analysis_value_anchor(state->module->arena, old_value),
-                 "registers or private",
+                 "registers, private or output",
                  "a value that a loop, branch or later sweep needs is not kept");
     return old_value;
 }
@@ -179,9 +213,12 @@ static void map_sweep(map_state *state, int index) {
     for (int64_t i = 0; i < sweep->op_count; i++) {
         ir_op *old_op = sweep->ops[i];
         map_copy_op(state, old_op);
-        for (int k = 0; k < old_op->result_count; k++)
+        for (int k = 0; k < old_op->result_count; k++) {
             if (leaves_sweep(state, old_op->results[k]))
                 yield_add(state, &yields, old_op->results[k]);
+            else if (state->storage[old_op->results[k]->number] == IR_STORAGE_OUTPUT)
+                map_output_access(state, old_op->results[k]);
+        }
     }
     ir_build_yield(b, (int)yields.count, yields.inner);
     b->region = outer;
@@ -237,7 +274,19 @@ static void map_region(map_state *state, ir_region *from, ir_region *to) {
 static void map_storages(map_state *state) {
     for (int64_t i = 0; i < state->sweeps.crossing_count; i++) {
         ir_value *value = state->sweeps.crossings[i];
-        state->storage[value->number] = map_plan_storage(state, value);
+        const ir_plan_keep *keep = map_plan_keep(state, value);
+        if (keep == NULL)
+            continue;
+        state->storage[value->number] = keep->storage;
+        if (keep->storage != IR_STORAGE_OUTPUT)
+            continue;
+        const ir_op *store =
+            analysis_output_store(state->module, &state->axes, &state->sweeps, value);
+        state->output[value->number] = store;
+        if (store == NULL || store->anchor == NULL || strcmp(store->anchor, keep->access) != 0)
+            map_fail(state, value->definer != NULL ? value->definer->location : (base_location){0},
+                     "plan-storage", keep->access, store != NULL ? store->anchor : "private",
+                     "the value cannot wait in this output");
     }
 }
 
@@ -274,6 +323,7 @@ pass_result pass_map(ir_module *module, pass_context *context) {
     state.axes = analysis_axes_find(module->arena, module);
     state.sweeps = analysis_sweeps_find(module->arena, module, &state.axes);
     state.storage = BASE_NEW_ARRAY(module->arena, ir_storage, count);
+    state.output = BASE_NEW_ARRAY(module->arena, const ir_op *, count);
     state.global = BASE_NEW_ARRAY(module->arena, ir_value *, count);
     state.local = BASE_NEW_ARRAY(module->arena, ir_value *, count);
     state.local_sweep = BASE_NEW_ARRAY(module->arena, int, count);
@@ -283,6 +333,8 @@ pass_result pass_map(ir_module *module, pass_context *context) {
     if (state.failed)
         return PASS_FAILED;
     map_storages(&state);
+    if (state.failed)
+        return PASS_FAILED;
     ir_region_walk(&module->body, map_carry_storage, &state);
     module->level = IR_MAPPED;
     state.builder = (ir_builder){.module = module};

@@ -14,9 +14,10 @@ typedef struct map_state {
     analysis_axes axes;
     analysis_sweeps sweeps;
     ir_storage
-        *storage;      /* by tile value number: what the plan says of a value that crosses sweeps */
-    ir_value **global; /* by tile value number: its mapped value outside sweeps */
-    ir_value **local;  /* by tile value number: its copy in sweep local_sweep[number] */
+        *storage; /* by tile value number: what the plan says of a value that crosses sweeps */
+    const ir_op **output; /* by tile value number: the store in whose cells the value waits */
+    ir_value **global;    /* by tile value number: its mapped value outside sweeps */
+    ir_value **local;     /* by tile value number: its copy in sweep local_sweep[number] */
     int *local_sweep;
     int sweep; /* index of the sweep being filled, -1 outside */
     bool failed;
@@ -29,8 +30,8 @@ void map_fail(map_state *state, base_location location, const char *slug, const 
  * of the module has its line and every line its anchor, and that the digits are ones that expand
  * can apply. */
 void map_plan_apply(map_state *state);
-/* The storage that the plan gives to a value that crosses sweeps. */
-ir_storage map_plan_storage(map_state *state, const ir_value *value);
+/* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */
+const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value);
 /* The width of the access with this anchor. */
 int map_plan_width(map_state *state, const ir_op *op);
 

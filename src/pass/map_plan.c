@@ -170,16 +170,16 @@ static void check_lines(map_state *state) {
                  "the plan has a line for something that the kernel has not, or twice");
 }
 
-ir_storage map_plan_storage(map_state *state, const ir_value *value) {
+const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value) {
     const ir_plan *plan = state->context->plan;
     const char *anchor = analysis_value_anchor(state->module->arena, value);
     for (int i = 0; anchor != NULL && i < plan->keep_count; i++)
         if (strcmp(plan->keeps[i].anchor, anchor) == 0)
-            return plan->keeps[i].storage;
+            return &plan->keeps[i];
     base_location at = value->definer != NULL ? value->definer->location : nowhere(state);
     map_fail(state, at, "plan-missing-anchor", NULL, anchor,
              "the plan has no `keep` line for a value that a later sweep needs");
-    return IR_STORAGE_NONE;
+    return NULL;
 }
 
 int map_plan_width(map_state *state, const ir_op *op) {

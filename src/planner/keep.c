@@ -4,10 +4,12 @@
  *                 domain cuts it short at run time
  *     reload      a load that no store can have overtaken
  *     recompute   a few cheap ops on what is reloaded and on scalars
- *     private     everything else
+ *     output      in the cells of an output that wait for their store: the row then streams to
+ * memory while it is computed, and comes back from cache (row plan) private     everything else
  *
- * A row of softmax: `keep t reload` (the row is in cache), `keep e private` (exp costs more).
+ * A row of softmax: `keep t reload` (the row is in cache), `keep e output y.0` (exp costs more).
  */
+#include "analysis/output.h"
 #include "planner/planner_internal.h"
 
 #include <string.h>
@@ -109,6 +111,9 @@ static ir_storage choose_storage(const planner_state *state, const ir_value *val
         return IR_STORAGE_REGISTERS;
     if (repeatable_everywhere(state, value))
         return is_load ? IR_STORAGE_RELOAD : IR_STORAGE_RECOMPUTE;
+    if (state->lane_axis >= 0 && loops &&
+        analysis_output_store(state->module, &state->axes, &state->sweeps, value) != NULL)
+        return IR_STORAGE_OUTPUT;
     return loops ? IR_STORAGE_PRIVATE : IR_STORAGE_REGISTERS;
 }
 
@@ -121,14 +126,29 @@ static bool has_line(const ir_plan *plan, const ir_value *value, const char *anc
     return false;
 }
 
+/* One value waits in an output. */
+static bool output_is_taken(const ir_plan *plan, const char *access) {
+    for (int i = 0; i < plan->keep_count; i++)
+        if (plan->keeps[i].access != NULL && strcmp(plan->keeps[i].access, access) == 0)
+            return true;
+    return false;
+}
+
 void planner_keep(planner_state *state) {
     ir_plan *plan = state->plan;
     plan->keeps = BASE_NEW_ARRAY(state->arena, ir_plan_keep, state->sweeps.crossing_count);
     for (int64_t i = 0; i < state->sweeps.crossing_count; i++) {
         const ir_value *value = state->sweeps.crossings[i];
         const char *anchor = analysis_value_anchor(state->arena, value);
-        if (!has_line(plan, value, anchor))
-            plan->keeps[plan->keep_count++] =
-                (ir_plan_keep){.anchor = anchor, .storage = choose_storage(state, value)};
+        if (has_line(plan, value, anchor))
+            continue;
+        ir_plan_keep keep = {.anchor = anchor, .storage = choose_storage(state, value)};
+        if (keep.storage == IR_STORAGE_OUTPUT) {
+            keep.access =
+                analysis_output_store(state->module, &state->axes, &state->sweeps, value)->anchor;
+            if (output_is_taken(plan, keep.access))
+                keep = (ir_plan_keep){.anchor = anchor, .storage = IR_STORAGE_PRIVATE};
+        }
+        plan->keeps[plan->keep_count++] = keep;
     }
 }

@@ -145,15 +145,18 @@ static bool read_keep(parser *p) {
     int64_t count = p->plan->keep_count;
     if (!read_anchor(p, &keep.anchor))
         return false;
-    for (int i = IR_STORAGE_REGISTERS; i <= IR_STORAGE_RECOMPUTE; i++) {
+    for (int i = IR_STORAGE_REGISTERS; i <= IR_STORAGE_OUTPUT; i++) {
         if (text_ir_lexer_accept(&p->lexer, ir_storage_name((ir_storage)i))) {
             keep.storage = (ir_storage)i;
+            if (keep.storage == IR_STORAGE_OUTPUT && !read_anchor(p, &keep.access))
+                return false;
             BASE_PUSH(p->arena, p->plan->keeps, count, p->keep_capacity, keep);
             p->plan->keep_count = (int)count;
             return true;
         }
     }
-    return fail(p, "plan-choice", "registers, private, reload or recompute", "no such storage");
+    return fail(p, "plan-choice", "registers, private, reload, recompute or output",
+                "no such storage");
 }
 
 static bool read_reduce(parser *p) {
