@@ -7,7 +7,7 @@
  *     lower_operator.c   operators: types, shapes, domains     lower_literal.c   untyped numbers
  *     lower_type.c       implicit conversions, broadcasting     lower_call.c      functions
  *     lower_access.c     indices, ranges, loads                 lower_store.c     stores
- *     lower_owner.c      which program and element writes a cell
+ *     lower_owner.c      which program and element writes a cell   lower_enumerate.c   by trying
  *
  * Every function that finds an error reports it and gives a POISON value; whatever uses that value
  * stays silent.
@@ -31,7 +31,8 @@ typedef struct lower_value {
     bool is_integer; /* LITERAL */
     int64_t integer; /* LITERAL with is_integer */
     double real;     /* LITERAL: always */
-    ir_value *value; /* TYPED */
+    base_location location; /* LITERAL: where it is written; line 0: computed */
+    ir_value *value;        /* TYPED */
 } lower_value;
 
 typedef enum lower_binding_kind {
@@ -61,13 +62,13 @@ typedef struct lower_scope {
     int64_t shared_start;
 } lower_scope;
 
-/* A pure index or parameter op that stands once in its region. */
+/* A pure op on integer scalars that stands once in its region. */
 typedef struct lower_shared {
     ir_op *op; /* NULL: its region is closed */
     int64_t next;
 } lower_shared;
 
-enum { LOWER_SHARED_BUCKETS = 1024, LOWER_BUDGET = 1 << 18 };
+enum { LOWER_SHARED_BUCKETS = 1024, LOWER_SHARED_OPERANDS = 3, LOWER_BUDGET = 1 << 18 };
 
 /* How programs divide a tensor: program index = (index of a dimension - offset) // stride, modulo
  * what lies above it. See lower_owner.c. */
@@ -96,10 +97,11 @@ typedef struct lowerer {
     int64_t shared_bucket[LOWER_SHARED_BUCKETS]; /* index + 1 */
     int64_t budget;                              /* expressions that may still be lowered */
     bool budget_reported;
-    bool speculating; /* finding the types of carries: findings are thrown away */
-    bool *seen;       /* by name id, all false between uses */
-    bool *is_width;   /* symbols that stand in the extent of a tile of the body */
-    bool *stored;     /* by module parameter */
+    int64_t enumerated; /* elements that lower_enumerate has tried */
+    bool speculating;   /* finding the types of carries: findings are thrown away */
+    bool *seen;         /* by name id, all false between uses */
+    bool *is_width;     /* symbols that stand in the extent of a tile of the body */
+    bool *stored;       /* by module parameter */
     lower_owner *owners;
 } lowerer;
 
@@ -130,11 +132,13 @@ void lower_scope_restore(lowerer *l, const lower_scope *scope);
 void lower_bind(lowerer *l, const text_name *name, lower_binding binding);
 /* True when the value is defined in an open region (or is no op's result). */
 bool lower_exists_here(const lowerer *l, const ir_value *value);
-/* Index scalars, each built once, in the outermost region where its operands exist. */
+/* Integer and bool scalars, each built once, in the outermost region where its operands exist. */
+ir_value *lower_shared_constant(lowerer *l, base_dtype dtype, int64_t value);
+ir_value *lower_shared_op(lowerer *l, ir_opcode opcode, base_dtype dtype, int count,
+                          ir_value *const *operands);
 ir_value *lower_index_constant(lowerer *l, int64_t value);
 ir_value *lower_index_size(lowerer *l, const layout_extent *extent);
 ir_value *lower_index_binary(lowerer *l, ir_opcode opcode, ir_value *a, ir_value *b);
-ir_value *lower_index_cast(lowerer *l, ir_value *integer);
 ir_value *lower_parameter(lowerer *l, int parameter);
 /* The size formula that an index scalar is, or NULL. */
 const layout_extent *lower_formula(lowerer *l, const ir_value *value);
@@ -202,6 +206,13 @@ int lower_tensor(const lowerer *l, const text_name *name);
 bool lower_access_build(lowerer *l, const text_expression *node, int parameter,
                         lower_access *access);
 void lower_store(lowerer *l, const text_statement *statement);
+/* Tries all elements, where they are few and their indices plain; a collision names two. */
+typedef enum lower_enumeration {
+    LOWER_ENUMERATION_UNKNOWN,
+    LOWER_ENUMERATION_INJECTIVE,
+    LOWER_ENUMERATION_COLLISION,
+} lower_enumeration;
+lower_enumeration lower_enumerate(lowerer *l, const lower_access *access, const char **witness);
 /* Proves that no two elements or programs write one cell, and that the tensor is divided among the
  * programs as before; reports when not. */
 bool lower_owner_check_store(lowerer *l, const text_expression *node, int parameter,

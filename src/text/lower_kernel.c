@@ -12,8 +12,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { ROUND_LIMIT = 4 };
-
 /* ---- findings ---- */
 
 static const char *format_text(lowerer *l, const char *format, va_list arguments) {
@@ -153,10 +151,11 @@ static void declare_scalar(lowerer *l, const text_parameter *from, ir_parameter 
             ->expected = base_dtype_name(to->dtype);
         return;
     }
-    ir_region unused = {0};
-    l->builder.region = &unused;
+    ir_region aside = {0}; /* the constant is only looked at */
+    lower_scope scope;
+    lower_scope_enter(l, &scope, &aside);
     ir_value *constant = lower_literal(l, literal, to->dtype, node->location);
-    l->builder.region = &l->module->body;
+    lower_scope_leave(l);
     if (constant != NULL)
         to->initial = constant->definer->attributes.constant;
 }
@@ -217,26 +216,31 @@ static ir_module *lower_once(base_arena *arena, const text_kernel *kernel,
     return l->module;
 }
 
+static void copy_findings(base_diagnostics *to, const base_diagnostics *from) {
+    for (int i = 0; i < from->count; i++) {
+        const base_diagnostic *item = &from->items[i];
+        *base_diagnostics_add(to, item->slug, item->location, "%s", item->message) = *item;
+    }
+    to->dropped += from->dropped;
+}
+
 ir_module *text_kernel_lower(base_arena *arena, const text_kernel *kernel,
                              const text_bindings *bindings, base_diagnostics *diagnostics) {
-    int64_t before = diagnostics->count + diagnostics->dropped;
     bool *known = BASE_NEW_ARRAY(arena, bool, kernel->size_count + 1);
+    ir_module *module = NULL;
+    base_diagnostics *findings = BASE_NEW(arena, base_diagnostics);
     if (kernel->broken)
         return NULL;
-    for (int round = 0; round < ROUND_LIMIT; round++) {
+    for (bool settled = false; !settled;) { /* each round but the last finds a width */
         bool *met = BASE_NEW_ARRAY(arena, bool, kernel->size_count + 1);
-        base_diagnostics *unseen = BASE_NEW(arena, base_diagnostics);
-        base_diagnostics_init(unseen, arena);
-        lower_once(arena, kernel, bindings, unseen, known, met);
-        bool settled = true;
+        base_diagnostics_init(findings, arena);
+        module = lower_once(arena, kernel, bindings, findings, known, met);
+        settled = true;
         for (int64_t s = 0; s < kernel->size_count; s++) {
             settled = settled && (known[s] || !met[s]);
             known[s] = known[s] || met[s];
         }
-        if (settled)
-            break;
     }
-    bool *met = BASE_NEW_ARRAY(arena, bool, kernel->size_count + 1);
-    ir_module *module = lower_once(arena, kernel, bindings, diagnostics, known, met);
-    return diagnostics->count + diagnostics->dropped == before ? module : NULL;
+    copy_findings(diagnostics, findings);
+    return findings->count == 0 ? module : NULL;
 }

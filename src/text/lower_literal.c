@@ -23,27 +23,17 @@ static ir_value *reject(lowerer *l, lower_value literal, base_dtype dtype, base_
     return NULL;
 }
 
+/* The integers that a dtype holds; none for floats and bool. */
+static const struct {
+    int64_t least, most;
+} integer_rows[BASE_DTYPE_COUNT] = {
+    [BASE_I64] = {INT64_MIN, INT64_MAX}, [BASE_INDEX] = {INT64_MIN, INT64_MAX},
+    [BASE_I32] = {INT32_MIN, INT32_MAX}, [BASE_U32] = {0, UINT32_MAX},
+    [BASE_I8] = {INT8_MIN, INT8_MAX},    [BASE_U8] = {0, UINT8_MAX},
+};
+
 static bool integer_fits(base_dtype dtype, int64_t value) {
-    switch (dtype) {
-    case BASE_I32:
-        return value >= INT32_MIN && value <= INT32_MAX;
-    case BASE_U32:
-        return value >= 0 && value <= UINT32_MAX;
-    case BASE_I8:
-        return value >= INT8_MIN && value <= INT8_MAX;
-    case BASE_U8:
-        return value >= 0 && value <= UINT8_MAX;
-    case BASE_BOOL:
-    case BASE_F32:
-    case BASE_F16:
-    case BASE_BF16:
-    case BASE_F64:
-        return false;
-    case BASE_I64:
-    case BASE_INDEX:
-        return true;
-    }
-    return false;
+    return value >= integer_rows[dtype].least && value <= integer_rows[dtype].most;
 }
 
 static double round_to(base_dtype dtype, double value) {
@@ -66,11 +56,14 @@ static ir_value *float_literal(lowerer *l, lower_value literal, base_dtype dtype
     bool vanishes = rounded == 0 && literal.real != 0;
     if (overflows || vanishes)
         return reject(l, literal, dtype, at, "literal-range",
-                      overflows ? "write `inf` for infinity" : "it would round to 0");
+                      overflows ? "write `inf` for infinity"
+                                : "it would be rounded to 0: write 0.0");
     return build_constant(l, (ir_constant){.dtype = dtype, .real = rounded}, at);
 }
 
 ir_value *lower_literal(lowerer *l, lower_value literal, base_dtype dtype, base_location at) {
+    if (literal.location.line > 0)
+        at = literal.location;
     if (literal.open) /* its type is being found: any number will do */
         literal = base_dtype_is_float(dtype) ? lower_real(0) : lower_integer(0);
     if (base_dtype_is_float(dtype))
@@ -86,12 +79,15 @@ ir_value *lower_literal(lowerer *l, lower_value literal, base_dtype dtype, base_
             return reject(l, literal, dtype, at, "literal-range", NULL);
         value = (int64_t)literal.real;
     }
-    if (!integer_fits(dtype, value))
-        return reject(l, literal, dtype, at, "literal-range",
-                      lower_text(l, "cast the other side to a wider type, such as i32(...)"));
-    if (dtype == BASE_INDEX)
-        return lower_index_constant(l, value);
-    return build_constant(l, (ir_constant){.dtype = dtype, .integer = value}, at);
+    if (!integer_fits(dtype, value)) {
+        base_diagnostic *item = lower_report(l, "literal-range", at, "%s does not fit %s",
+                                             lower_describe(l, literal), base_dtype_name(dtype));
+        item->expected = lower_text(l, "%" PRId64 " to %" PRId64, integer_rows[dtype].least,
+                                    integer_rows[dtype].most);
+        item->hint = "a cast to a wider type computes in that type";
+        return NULL;
+    }
+    return lower_shared_constant(l, dtype, value);
 }
 
 base_dtype lower_literal_default(lower_value literal) {

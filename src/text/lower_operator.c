@@ -264,6 +264,13 @@ static bool spend(lowerer *l, base_location at) {
     return false;
 }
 
+static lower_value lower_number(const text_expression *node) {
+    lower_value value = node->kind == TEXT_EXPRESSION_INTEGER ? lower_integer(node->integer)
+                                                              : lower_real(node->real);
+    value.location = node->location;
+    return value;
+}
+
 lower_value lower_expression(lowerer *l, const text_expression *node) {
     if (!spend(l, node->location))
         return lower_poison();
@@ -274,9 +281,8 @@ lower_value lower_expression(lowerer *l, const text_expression *node) {
     case TEXT_EXPRESSION_NAME:
         return lower_name(l, node);
     case TEXT_EXPRESSION_INTEGER:
-        return lower_integer(node->integer);
     case TEXT_EXPRESSION_REAL:
-        return lower_real(node->real);
+        return lower_number(node);
     case TEXT_EXPRESSION_BOOL:
         return lower_typed(ir_build_constant(
             &l->builder, (ir_constant){.dtype = BASE_BOOL, .integer = node->boolean}));

@@ -275,24 +275,39 @@ static bool check_owner(lowerer *l, const text_expression *node, int parameter, 
     return false;
 }
 
-static bool report_programs(lowerer *l, const text_expression *node, int program) {
+static bool mentions_program(const solver *s, int program) {
+    for (int64_t i = 0; i < s->range->count; i++)
+        if (s->range->atoms[i]->kind == RANGE_VALUE ||
+            (s->range->atoms[i]->kind == RANGE_PROGRAM && s->range->atoms[i]->number == program))
+            return true;
+    return false;
+}
+
+static bool report_programs(lowerer *l, const text_expression *node, const solver *s, int program) {
     const char *name = l->module->programs[program].name;
     base_diagnostic *item =
         lower_report(l, "store-overlap", node->location, "two programs may write one cell of `%s`",
                      node->left->name->text);
-    item->found = lower_text(l, "the indices do not tell programs of different `%s` apart", name);
+    item->found =
+        mentions_program(s, program)
+            ? lower_text(l, "the indices do not tell programs of different `%s` apart", name)
+            : lower_text(l, "%s = 0 and %s = %lld write the same cells", name, name,
+                         (long long)l->module->programs[program].step);
     item->expected = "indices that are different for any two programs";
     item->hint =
         lower_text(l, "index with `%s`, or write `unique` if the indices never repeat", name);
     return false;
 }
 
-static bool report_elements(lowerer *l, const text_expression *node, int axis) {
+static bool report_elements(lowerer *l, const text_expression *node, int axis,
+                            const char *witness) {
     base_diagnostic *item =
         lower_report(l, "store-overlap", node->location, "two elements may write one cell of `%s`",
                      node->left->name->text);
     item->found =
-        lower_text(l, "the indices do not tell elements of axis %d of the value apart", axis);
+        witness != NULL
+            ? witness
+            : lower_text(l, "the indices do not tell elements of axis %d of the value apart", axis);
     item->expected = "indices that are different for any two elements";
     item->hint = "write `unique` if the indices never repeat: `y[i, unique] = v`";
     return false;
@@ -306,13 +321,14 @@ bool lower_owner_check_store(lowerer *l, const text_expression *node, int parame
     begin(l, s, true, access);
     solve(s);
     int axis = find_lost_axis(l, s, &access->shape);
-    if (axis >= 0)
-        return report_elements(l, node, axis);
+    const char *witness = NULL;
+    if (axis >= 0 && lower_enumerate(l, access, &witness) != LOWER_ENUMERATION_INJECTIVE)
+        return report_elements(l, node, axis, witness);
     begin(l, s, false, access);
     solve(s);
     int program = find_lost_program(l, s);
     if (program >= 0)
-        return report_programs(l, node, program);
+        return report_programs(l, node, s, program);
     if (!check_owner(l, node, parameter, s))
         return false;
     access->access->injective = true;

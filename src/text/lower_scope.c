@@ -79,16 +79,15 @@ typedef struct shared_key {
     int64_t number; /* constant, parameter */
     const layout_extent *extent;
     int count;
-    ir_value *operands[2];
+    ir_value *operands[LOWER_SHARED_OPERANDS];
 } shared_key;
 
 static uint64_t key_hash(const shared_key *key) {
-    int64_t words[6] = {key->opcode,
-                        key->dtype,
-                        key->number,
-                        key->extent != NULL ? key->extent->id : -1,
-                        key->count > 0 ? key->operands[0]->number : -1,
-                        key->count > 1 ? key->operands[1]->number : -1};
+    int64_t words[5 + LOWER_SHARED_OPERANDS] = {key->opcode, key->dtype, key->number,
+                                                key->extent != NULL ? key->extent->id : -1,
+                                                key->count};
+    for (int i = 0; i < key->count; i++)
+        words[5 + i] = key->operands[i]->number;
     return base_hash_bytes(BASE_HASH_START, words, sizeof words);
 }
 
@@ -126,9 +125,12 @@ static ir_value *build_shared(lowerer *l, const shared_key *key) {
     return op->results[0];
 }
 
+ir_value *lower_shared_constant(lowerer *l, base_dtype dtype, int64_t value) {
+    return build_shared(l, &(shared_key){.opcode = IR_CONSTANT, .dtype = dtype, .number = value});
+}
+
 ir_value *lower_index_constant(lowerer *l, int64_t value) {
-    return build_shared(l,
-                        &(shared_key){.opcode = IR_CONSTANT, .dtype = BASE_INDEX, .number = value});
+    return lower_shared_constant(l, BASE_INDEX, value);
 }
 
 ir_value *lower_index_size(lowerer *l, const layout_extent *extent) {
@@ -137,15 +139,16 @@ ir_value *lower_index_size(lowerer *l, const layout_extent *extent) {
     return build_shared(l, &(shared_key){.opcode = IR_SIZE, .dtype = BASE_INDEX, .extent = extent});
 }
 
-ir_value *lower_index_binary(lowerer *l, ir_opcode opcode, ir_value *a, ir_value *b) {
-    return build_shared(
-        l, &(shared_key){.opcode = opcode, .dtype = BASE_INDEX, .count = 2, .operands = {a, b}});
+ir_value *lower_shared_op(lowerer *l, ir_opcode opcode, base_dtype dtype, int count,
+                          ir_value *const *operands) {
+    shared_key key = {.opcode = opcode, .dtype = dtype, .count = count};
+    for (int i = 0; i < count; i++)
+        key.operands[i] = operands[i];
+    return build_shared(l, &key);
 }
 
-ir_value *lower_index_cast(lowerer *l, ir_value *integer) {
-    return build_shared(
-        l, &(shared_key){
-               .opcode = IR_CAST, .dtype = BASE_INDEX, .count = 1, .operands = {integer, NULL}});
+ir_value *lower_index_binary(lowerer *l, ir_opcode opcode, ir_value *a, ir_value *b) {
+    return lower_shared_op(l, opcode, BASE_INDEX, 2, (ir_value *[]){a, b});
 }
 
 ir_value *lower_parameter(lowerer *l, int parameter) {

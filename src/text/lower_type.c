@@ -39,8 +39,9 @@ ir_value *lower_cast(lowerer *l, ir_value *value, base_dtype dtype, base_locatio
     if (value->type.dtype == dtype)
         return value;
     l->builder.location = at;
-    if (dtype == BASE_INDEX && value->type.rank == 0 && base_dtype_is_integer(value->type.dtype))
-        return lower_index_cast(l, value);
+    if (value->type.rank == 0 && !base_dtype_is_float(dtype) &&
+        !base_dtype_is_float(value->type.dtype)) /* rounding=zero, as in a new op */
+        return lower_shared_op(l, IR_CAST, dtype, 1, &value);
     return ir_build_cast(&l->builder, value, dtype, IR_ROUND_ZERO);
 }
 
@@ -278,6 +279,9 @@ lower_value lower_table_op(lowerer *l, ir_opcode opcode, base_location at, int c
     l->builder.location = at;
     if (count == 2 && type.rank == 0 && dtype == BASE_INDEX)
         return lower_typed(index_arithmetic(l, opcode, operands[0], operands[1]));
+    if (type.rank == 0 && !base_dtype_is_float(dtype) &&
+        !base_dtype_is_float(operands[count - 1]->type.dtype))
+        return lower_typed(lower_shared_op(l, opcode, dtype, count, operands));
     type.dtype = dtype;
     return lower_typed(ir_build_op(&l->builder, opcode, count, operands, 1, &type, 0)->results[0]);
 }

@@ -207,6 +207,14 @@ static void parse_and_end_statement(text_parser *parser, text_block *block) {
     if (parser->token.location.line == start.line && parser->token.location.column == start.column)
         text_parser_advance(parser);
     text_parser_recover(parser);
+    while (parser->token.kind == TEXT_MARK_OPEN_BRACE ||
+           text_parser_at_word(parser, TEXT_WORD_ELSE)) { /* of a broken `for` or `if` */
+        text_block ignored = {0};
+        if (text_parser_accept_word(parser, TEXT_WORD_ELSE))
+            text_parser_recover(parser);
+        else
+            text_parse_block(parser, &ignored);
+    }
 }
 
 static void report_unclosed(text_parser *parser, base_location open) {

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { PROOF_DEPTH = 8, PROOF_STEPS = 1000, EFFORT = 1 << 22 };
+enum { PROOF_DEPTH = 8, PROOF_STEPS = 1000, EFFORT = 1 << 21 };
 
 void range_init(range *r, base_arena *arena, ir_module *module, const int64_t *bound) {
     *r = (range){.arena = arena, .module = module, .bound = bound, .effort = EFFORT};

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { VISIT_LIMIT = 2000, VISIT_DEPTH = 60 };
+enum { VISIT_LIMIT = 400, VISIT_DEPTH = 60 };
 
 static range_poly invalid_poly(void) {
     return (range_poly){.valid = false};
@@ -445,7 +445,8 @@ static range_poly op_poly(range *r, const ir_value *value, axis_map map, int dep
 
 static range_poly value_poly(range *r, const ir_value *value, axis_map map, int depth) {
     range_poly p = invalid_poly();
-    if (value->definer != NULL && depth < VISIT_DEPTH && r->visits-- > 0)
+    bool leaf = value->definer != NULL && value->definer->operand_count == 0;
+    if (leaf || (value->definer != NULL && depth < VISIT_DEPTH && r->visits-- > 0))
         p = op_poly(r, value, map, depth);
     return p.valid ? p : opaque_poly(r, value, map, depth);
 }
@@ -464,8 +465,8 @@ range_poly range_of_value(range *r, const ir_value *value) {
 
 void range_begin(range *r, range_sizes sizes) {
     r->count = 0;
+    r->effort -= VISIT_LIMIT - r->visits;
     r->visits = r->effort > 0 ? VISIT_LIMIT : 0;
-    r->effort -= 100;
     r->sizes = sizes;
 }
 

@@ -56,7 +56,8 @@ static int edit_distance(const char *a, const char *b, int limit) {
 
 const char *text_nearest_name(const char *wanted, const char *const *names, int64_t count) {
     const char *best = NULL;
-    int best_distance = strlen(wanted) <= 3 ? 2 : 3;
+    size_t length = strlen(wanted);
+    int best_distance = length < 2 ? 1 : length <= 3 ? 2 : 3; /* fewer edits than that */
     for (int64_t i = 0; i < count; i++) {
         int distance = edit_distance(wanted, names[i], best_distance - 1);
         if (distance < best_distance) {
