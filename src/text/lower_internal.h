@@ -84,7 +84,8 @@ typedef struct lowerer {
     base_arena *arena;
     const text_kernel *kernel;
     const text_bindings *bindings;
-    base_diagnostics *diagnostics;
+    base_diagnostics *diagnostics; /* where findings go: nowhere while speculating */
+    base_diagnostics *findings;    /* the caller's */
     ir_module *module;
     ir_builder builder;
     range range;

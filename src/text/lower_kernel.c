@@ -196,7 +196,7 @@ static ir_module *lower_once(base_arena *arena, const text_kernel *kernel,
     l->arena = arena;
     l->kernel = kernel;
     l->bindings = bindings;
-    l->diagnostics = diagnostics;
+    l->diagnostics = l->findings = diagnostics;
     l->budget = LOWER_BUDGET;
     l->is_width = is_width;
     l->names = BASE_NEW_ARRAY(arena, lower_binding, kernel->file->name_count + 1);

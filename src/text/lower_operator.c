@@ -255,11 +255,10 @@ static lower_value lower_name(lowerer *l, const text_expression *node) {
 static bool spend(lowerer *l, base_location at) {
     if (l->budget-- > 0)
         return true;
-    if (!l->budget_reported) {
-        l->speculating = false;
-        lower_report(l, "kernel-too-large", at, "the kernel is too large")->expected =
-            "fewer operations, or fewer loops inside loops whose carries start as literals";
-    }
+    if (!l->budget_reported)
+        base_diagnostics_add(l->findings, "kernel-too-large", at, "the kernel is too large")
+            ->expected = "fewer operations, or fewer loops inside loops whose carries start as "
+                         "literals";
     l->budget_reported = true;
     return false;
 }
