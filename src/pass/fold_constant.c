@@ -110,6 +110,27 @@ static bool fold_kept(ir_opcode opcode, const double *v, double *out) {
     return true;
 }
 
+/* a + b in double has no rounding error. */
+static bool sum_is_exact(double a, double b) {
+    double sum = a + b, second = sum - a;
+    return (a - (sum - second)) + (b - second) == 0.0;
+}
+
+/* The f32 result is the mathematical one. Products of f32 are exact in double. */
+static bool real_is_exact(ir_opcode opcode, const double *v, double result) {
+    if (opcode == IR_ADD || opcode == IR_SUB) {
+        double b = opcode == IR_ADD ? v[1] : -v[1];
+        return sum_is_exact(v[0], b) && v[0] + b == result;
+    }
+    if (opcode == IR_MUL)
+        return v[0] * v[1] == result;
+    if (opcode == IR_DIV)
+        return v[1] != 0.0 && result * v[1] == v[0];
+    if (opcode == IR_FMA)
+        return sum_is_exact(v[0] * v[1], v[2]) && v[0] * v[1] + v[2] == result;
+    return opcode != IR_SQRT || result * result == v[0];
+}
+
 static bool fold_real(ir_opcode opcode, base_dtype dtype, const double *v, double *out) {
     if (fold_kept(opcode, v, out))
         return true;
@@ -185,11 +206,21 @@ static bool fold_cast(const ir_constant *v, ir_rounding rounding, ir_constant *o
     return true;
 }
 
+static bool cast_is_exact(const ir_constant *from, const ir_constant *to) {
+    if (!base_dtype_is_float(to->dtype))
+        return true;
+    if (base_dtype_is_float(from->dtype))
+        return from->real == to->real;
+    return to->real < 0x1p62 && to->real > -0x1p62 && (int64_t)to->real == from->integer;
+}
+
 /* ---- ops ---- */
-static bool fold_arithmetic(const ir_op *op, const ir_constant *v, ir_constant *result) {
+static bool fold_arithmetic(const ir_op *op, const ir_constant *v, bool exact,
+                            ir_constant *result) {
     if (base_dtype_is_float(result->dtype)) {
         double operands[MAX_OPERANDS] = {v[0].real, v[1].real, v[2].real};
-        return fold_real(op->opcode, result->dtype, operands, &result->real);
+        return fold_real(op->opcode, result->dtype, operands, &result->real) &&
+               (!exact || real_is_exact(op->opcode, operands, result->real));
     }
     int64_t operands[MAX_OPERANDS] = {v[0].integer, v[1].integer, v[2].integer};
     return fold_integer(op->opcode, result->dtype, operands, &result->integer);
@@ -206,12 +237,14 @@ bool pass_fold_constant(const ir_op *op, ir_constant *result) {
         v[i] = definer->attributes.constant;
     }
     ir_constant folded = {.dtype = op->results[0]->type.dtype};
+    /* The reference evaluates level tile unrounded: what is folded there must not have rounded. */
+    bool exact = op->results[0]->type.form == IR_FORM_TILE;
     bool done = false;
     switch (ir_op_describe(op->opcode)->shape) {
     case IR_SHAPE_UNARY:
     case IR_SHAPE_BINARY:
     case IR_SHAPE_TERNARY:
-        done = fold_arithmetic(op, v, &folded);
+        done = fold_arithmetic(op, v, exact, &folded);
         break;
     case IR_SHAPE_COMPARE:
         done = fold_compare(op->opcode, v, &folded.integer);
@@ -221,7 +254,8 @@ bool pass_fold_constant(const ir_op *op, ir_constant *result) {
         done = true;
         break;
     case IR_SHAPE_CONVERT:
-        done = op->opcode == IR_CAST && fold_cast(&v[0], op->attributes.rounding, &folded);
+        done = op->opcode == IR_CAST && fold_cast(&v[0], op->attributes.rounding, &folded) &&
+               (!exact || cast_is_exact(&v[0], &folded));
         break;
     case IR_SHAPE_LEAF:
     case IR_SHAPE_ACCESS:

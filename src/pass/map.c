@@ -272,11 +272,18 @@ static void map_region(map_state *state, ir_region *from, ir_region *to) {
 
 /* Storage of everything that crosses; carries and merged values live alike in all their places. */
 static void map_storages(map_state *state) {
+    int next = 0; /* line; a carry and the result that it becomes share one */
     for (int64_t i = 0; i < state->sweeps.crossing_count; i++) {
         ir_value *value = state->sweeps.crossings[i];
         const ir_plan_keep *keep = map_plan_keep(state, value);
         if (keep == NULL)
             continue;
+        int line = (int)(keep - state->context->plan->keeps);
+        bool shared = value->definer == NULL || value->definer->region_count > 0;
+        if (line == next)
+            next++;
+        else if (line > next || !shared)
+            map_plan_out_of_order(state, keep->anchor);
         state->storage[value->number] = keep->storage;
         if (keep->storage != IR_STORAGE_OUTPUT)
             continue;

@@ -32,6 +32,7 @@ void map_fail(map_state *state, base_location location, const char *slug, const 
 void map_plan_apply(map_state *state);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */
 const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value);
+void map_plan_out_of_order(map_state *state, const char *anchor);
 /* The width of the access with this anchor. */
 int map_plan_width(map_state *state, const ir_op *op);
 

@@ -19,6 +19,12 @@ static base_location nowhere(const map_state *state) {
     return (base_location){.source = state->module->source};
 }
 
+/* The hash of a plan knows no names: its lines are told apart by their places. */
+void map_plan_out_of_order(map_state *state, const char *anchor) {
+    map_fail(state, nowhere(state), "plan-order", anchor, "the order in which `croft plan` prints",
+             "a line of the plan stands out of order");
+}
+
 /* ---- axes ---- */
 
 static const ir_plan_axis *plan_axis(map_state *state, const char *anchor) {
@@ -79,6 +85,8 @@ static void apply_axes(map_state *state) {
         const ir_plan_axis *line = plan_axis(state, from->anchor);
         if (line == NULL)
             continue;
+        if (line != &state->context->plan->axes[i])
+            map_plan_out_of_order(state, from->anchor);
         axis->digits = line->digits;
         const char *reason = axis_refusal(state, axis);
         if (reason != NULL)
@@ -147,11 +155,12 @@ static bool check_op(void *pointer, ir_op *op) {
     line_check *check = pointer;
     if (!op_is(op, check->kind))
         return true;
-    if (line_find(check->state->context->plan, check->kind, op->anchor) < 0)
+    int line = line_find(check->state->context->plan, check->kind, op->anchor);
+    if (line < 0)
         map_fail(check->state, op->location, "plan-missing-anchor", NULL, op->anchor,
                  "the plan has no line for an op");
-    else
-        check->ops++;
+    else if (line != check->ops++)
+        map_plan_out_of_order(check->state, op->anchor);
     return true;
 }
 

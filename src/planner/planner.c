@@ -125,8 +125,9 @@ static bool op_is_math(ir_opcode opcode) {
 /* A range on the last dimension, along the axis with lanes: neighbours in memory. */
 static int access_width(const planner_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
-    bool contiguous = access->index[access->rank - 1].kind == IR_INDEX_RANGE &&
-                      state->lane_axis >= 0 && access_last_axis(state, op) == state->lane_axis;
+    bool contiguous = access->rank > 0 && state->lane_axis >= 0 &&
+                      access->index[access->rank - 1].kind == IR_INDEX_RANGE &&
+                      access_last_axis(state, op) == state->lane_axis;
     return contiguous ? state->machine->subgroup : 1;
 }
 
