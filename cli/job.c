@@ -131,7 +131,16 @@ static bool parse_dtype(const char *text, base_dtype *dtype) {
     return false;
 }
 
-/* A number, a dtype, or nothing that the name can mean. */
+/* Sizes are named beside the parameters. */
+static bool is_size(const cli_job *job, const char *name) {
+    for (int i = 0; i < job->syntax.bindings.size_count; i++)
+        if (strcmp(job->syntax.bindings.size_names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* A number, a dtype, or nothing that the name can mean. What the kernel does not know is left to
+ * the binding, which reports it whatever its value. */
 static bool parse_plain(cli_job *job, cli_argument *argument, const char *value) {
     text_argument *text = &argument->text;
     if (parse_dtype(value, &text->dtype)) {
@@ -145,7 +154,9 @@ static bool parse_plain(cli_job *job, cli_argument *argument, const char *value)
     text->is_integer = end != value && *end == '\0' && errno == 0;
     text->integer = integer;
     text->number = (double)integer;
-    if (text->is_integer || base_number_parse(value, strlen(value), &text->number))
+    text_signature_entry entry;
+    if (text->is_integer || base_number_parse(value, strlen(value), &text->number) ||
+        (!is_size(job, text->name) && !find_entry(job, text->name, &entry)))
         return true;
     base_diagnostic *d =
         base_diagnostics_add(&job->diagnostics, "argument-value", nowhere,
