@@ -414,6 +414,20 @@ static void check_bytes(binder *b, const text_parameter *parameter, const text_a
                TEXT("`%s` has more bytes than 64 bits can count", parameter->name->text));
 }
 
+/* "N // 2 = 4" */
+static const char *describe_formula(binder *b, const text_expression *node, int64_t value) {
+    base_text text;
+    base_text_init(&text, b->arena);
+    if (node->kind != TEXT_EXPRESSION_INTEGER) {
+        layout_extent_print(
+            &text, &b->pool,
+            text_formula_build(&b->pool, b->kernel, b->bindings->consts, node, b->diagnostics));
+        base_text_string(&text, " = ");
+    }
+    base_text_format(&text, "%" PRId64, value);
+    return text.bytes;
+}
+
 static void bind_shape(binder *b, const text_parameter *parameter, const text_argument *given,
                        text_argument *shape) {
     bool open = given == NULL || given->extent_open;
@@ -431,13 +445,8 @@ static void bind_shape(binder *b, const text_parameter *parameter, const text_ar
         base_diagnostic *item =
             report(b, "size-mismatch", parameter->location,
                    TEXT("dimension %d of `%s` does not agree", d, parameter->name->text));
-        base_text formula;
-        base_text_init(&formula, b->arena);
-        layout_extent_print(&formula, &b->pool,
-                            text_formula_build(&b->pool, b->kernel, b->bindings->consts,
-                                               parameter->dimensions[d].formula, b->diagnostics));
         item->found = TEXT("%" PRId64, given->extent[d]);
-        item->expected = TEXT("%s = %" PRId64, formula.bytes, value);
+        item->expected = describe_formula(b, parameter->dimensions[d].formula, value);
     }
     check_bytes(b, parameter, shape);
 }

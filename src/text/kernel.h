@@ -1,10 +1,9 @@
 /* Kernel text: parsing to a syntax tree, binding arguments, lowering to level tile.
  *
- *     file     = text_file_parse(arena, source, diagnostics)         syntax only
- *     kernel   = text_file_find(file, "softmax")                     NULL name: the only kernel
- *     ok       = text_kernel_bind(...)                               argument shapes and dtypes ->
- * bindings module   = text_kernel_lower(arena, kernel, bindings, ...)     names, types, domains ->
- * tile IR
+ *     file   = text_file_parse(arena, source, diagnostics)   syntax, and the names of signatures
+ *     kernel = text_file_find(file, "softmax", ...)          NULL name: the only kernel
+ *     ok     = text_kernel_bind(...)                         argument shapes, dtypes -> bindings
+ *     module = text_kernel_lower(kernel, bindings, ...)      names, types, domains -> tile IR
  *
  * Each step reports into the diagnostics and goes on as far as it can, so that one run shows
  * several errors. The tree is owned by the arena. Nothing here knows of plans, machines or targets.
@@ -60,7 +59,7 @@ typedef struct text_argument {
     bool extent_open; /* TENSOR: the extents follow from the other arguments (an output to be made)
                        */
     int rank;
-    int64_t extent[IR_MAX_RANK];
+    int64_t extent[IR_MAX_RANK]; /* in bindings -1: not known (then extent_open) */
     bool is_integer;
     int64_t integer;
     double number;
