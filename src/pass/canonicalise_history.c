@@ -23,22 +23,22 @@ static uint64_t hash_type(const order_state *state, uint64_t hash, const ir_type
     return hash;
 }
 
-int order_parameter_of(const order_state *state, const ir_op *access) {
+int canonicalise_order_parameter_of(const order_state *state, const ir_op *access) {
     return state->parameter_of[access->operands[0]->number];
 }
 
-void order_each_access(order_region_state *r, ir_op *op, int64_t node,
-                       void (*visit)(order_region_state *, ir_op *, int64_t)) {
+void canonicalise_order_each_access(order_region_state *r, ir_op *op, int64_t node,
+                                    void (*visit)(order_region_state *, ir_op *, int64_t)) {
     if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
         visit(r, op, node);
     for (int i = 0; i < op->region_count; i++)
         for (ir_op *inner = op->regions[i]->first; inner != NULL; inner = inner->next)
-            order_each_access(r, inner, node, visit);
+            canonicalise_order_each_access(r, inner, node, visit);
 }
 
 /* What later loads of the tensors stored below see. */
 static void change_memory(order_region_state *r, ir_op *op, int64_t node) {
-    uint64_t *memory = &r->state->memory[order_parameter_of(r->state, op)];
+    uint64_t *memory = &r->state->memory[canonicalise_order_parameter_of(r->state, op)];
     if (op->opcode == IR_STORE)
         *memory = pass_hash_word(*memory, node < 0 ? 0 : (int64_t)r->nodes[node].hash);
 }
@@ -60,14 +60,15 @@ static uint64_t hash_regions(order_region_state *r, uint64_t hash, ir_op *op, in
     int64_t tensors = state->module->parameter_count;
     uint64_t *before = BASE_NEW_ARRAY(state->module->arena, uint64_t, tensors + 1);
     if (op->opcode == IR_FOR) /* a trip sees the stores of earlier ones */
-        order_each_access(r, op, -1, change_memory);
+        canonicalise_order_each_access(r, op, -1, change_memory);
     for (int64_t i = 0; i < tensors; i++)
         before[i] = state->memory[i];
     for (int k = 0; k < op->region_count; k++) {
         for (int64_t i = 0; i < tensors; i++)
             state->memory[i] = before[i];
         hash_arguments(state, op, op->regions[k], depth);
-        hash = pass_hash_word(hash, (int64_t)order_region(state, op->regions[k], depth + 1));
+        hash = pass_hash_word(hash,
+                              (int64_t)canonicalise_order_region(state, op->regions[k], depth + 1));
     }
     for (int64_t i = 0; i < tensors; i++)
         state->memory[i] = before[i];
@@ -102,7 +103,8 @@ static uint64_t hash_plain(order_region_state *r, const ir_op *op) {
     for (int i = 0; i < op->operand_count; i++)
         hash = pass_hash_word(hash, (int64_t)state->hashes[op->operands[i]->number]);
     if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
-        hash = pass_hash_word(hash, (int64_t)state->memory[order_parameter_of(state, op)]);
+        hash = pass_hash_word(hash,
+                              (int64_t)state->memory[canonicalise_order_parameter_of(state, op)]);
     for (int i = 0; i < op->result_count; i++)
         hash = hash_type(state, hash, &op->results[i]->type);
     for (int i = 0; i < op->result_count; i++)
@@ -110,11 +112,11 @@ static uint64_t hash_plain(order_region_state *r, const ir_op *op) {
     return hash;
 }
 
-void order_hash_node(order_region_state *r, int64_t node, int depth) {
+void canonicalise_order_hash_node(order_region_state *r, int64_t node, int depth) {
     ir_op *op = r->nodes[node].op;
     bool control = op->region_count > 0;
     r->nodes[node].hash = control ? hash_control(r, op, depth) : hash_plain(r, op);
     for (int i = 0; i < op->result_count; i++)
         r->state->node_of[op->results[i]->number] = node;
-    order_each_access(r, op, node, change_memory);
+    canonicalise_order_each_access(r, op, node, change_memory);
 }

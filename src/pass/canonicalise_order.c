@@ -47,7 +47,7 @@ static int compare_hashes(const void *left, const void *right) {
 
 /* A store comes after all loads and stores before it, a load after the last store. */
 static void need_memory(order_region_state *r, ir_op *op, int64_t node) {
-    order_memory *memory = &r->memory[order_parameter_of(r->state, op)];
+    order_memory *memory = &r->memory[canonicalise_order_parameter_of(r->state, op)];
     need(r, node, memory->store);
     if (op->opcode == IR_LOAD)
         return;
@@ -60,13 +60,13 @@ static void need_memory(order_region_state *r, ir_op *op, int64_t node) {
 }
 
 static void note_load(order_region_state *r, ir_op *op, int64_t node) {
-    order_memory *memory = &r->memory[order_parameter_of(r->state, op)];
+    order_memory *memory = &r->memory[canonicalise_order_parameter_of(r->state, op)];
     if (op->opcode == IR_LOAD)
         BASE_PUSH(r->state->module->arena, memory->loads, memory->count, memory->capacity, node);
 }
 
 static void note_store(order_region_state *r, ir_op *op, int64_t node) {
-    int parameter = order_parameter_of(r->state, op);
+    int parameter = canonicalise_order_parameter_of(r->state, op);
     if (op->opcode != IR_STORE)
         return;
     order_node *n = &r->nodes[node];
@@ -122,9 +122,9 @@ static void find_needs(order_region_state *r) {
     for (int64_t n = 0; n < r->count; n++) {
         ir_op *op = r->nodes[n].op;
         need_operands(r, n, op);
-        order_each_access(r, op, n, need_memory);
-        order_each_access(r, op, n, note_load);
-        order_each_access(r, op, n, note_store);
+        canonicalise_order_each_access(r, op, n, need_memory);
+        canonicalise_order_each_access(r, op, n, note_load);
+        canonicalise_order_each_access(r, op, n, note_store);
     }
 }
 
@@ -142,7 +142,7 @@ static uint64_t hash_region(order_region_state *r) {
     return hash;
 }
 
-uint64_t order_region(order_state *state, ir_region *region, int depth) {
+uint64_t canonicalise_order_region(order_state *state, ir_region *region, int depth) {
     order_region_state r = {.state = state, .region = region};
     base_arena *arena = state->module->arena;
     for (const ir_op *op = region->first; op != NULL; op = op->next)
@@ -155,7 +155,7 @@ uint64_t order_region(order_state *state, ir_region *region, int depth) {
     for (ir_op *op = region->first; op != NULL; op = op->next, n++) {
         r.nodes[n].op = op;
         r.nodes[n].stored = -1;
-        order_hash_node(&r, n, depth);
+        canonicalise_order_hash_node(&r, n, depth);
     }
     find_needs(&r);
     if (!state->sorts_carries)
@@ -179,7 +179,7 @@ bool pass_canonical_order(ir_module *module) {
     for (int walk = 0; walk < 2; walk++) {
         state.sorts_carries = walk == 0;
         state.memory = BASE_NEW_ARRAY(module->arena, uint64_t, module->parameter_count + 1);
-        order_region(&state, &module->body, 0);
+        canonicalise_order_region(&state, &module->body, 0);
     }
     return state.changed;
 }

@@ -40,13 +40,13 @@ typedef struct order_region_state {
 } order_region_state;
 
 /* Hashes of what the ops of a region do; orders it (but in the walk that sorts carries). */
-uint64_t order_region(order_state *state, ir_region *region, int depth);
+uint64_t canonicalise_order_region(order_state *state, ir_region *region, int depth);
 /* The hash of a node, and of its results; what its stores leave in memory. */
-void order_hash_node(order_region_state *r, int64_t node, int depth);
+void canonicalise_order_hash_node(order_region_state *r, int64_t node, int depth);
 /* The parameter that a load or store accesses. */
-int order_parameter_of(const order_state *state, const ir_op *access);
+int canonicalise_order_parameter_of(const order_state *state, const ir_op *access);
 /* Calls visit for every load and store at and below the op. */
-void order_each_access(order_region_state *r, ir_op *op, int64_t node,
-                       void (*visit)(order_region_state *, ir_op *, int64_t));
+void canonicalise_order_each_access(order_region_state *r, ir_op *op, int64_t node,
+                                    void (*visit)(order_region_state *, ir_op *, int64_t));
 
 #endif

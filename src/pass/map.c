@@ -12,20 +12,13 @@
  *
  * It makes no choice. map_plan.c reads the plan.
  */
-#include "analysis/output.h"
 #include "pass/map_internal.h"
-
-#include <string.h>
 
 static void map_region(map_state *state, ir_region *from, ir_region *to);
 static ir_value *map_use(map_state *state, ir_value *old_value);
 
 static bool is_kept(ir_storage storage) {
     return storage == IR_STORAGE_REGISTERS || storage == IR_STORAGE_PRIVATE;
-}
-
-static bool is_tile(const ir_value *value) {
-    return value->type.form == IR_FORM_TILE && value->type.rank > 0;
 }
 
 static void map_layout(map_state *state, const ir_value *old_value, ir_value *value) {
@@ -195,7 +188,7 @@ static void yield_add(map_state *state, yield_list *list, ir_value *old_value) {
 
 /* What leaves a sweep: scalars, and tiles that the plan keeps. */
 static bool leaves_sweep(const map_state *state, const ir_value *old_value) {
-    return !is_tile(old_value) || is_kept(state->storage[old_value->number]);
+    return !map_is_tile(old_value) || is_kept(state->storage[old_value->number]);
 }
 
 static void map_sweep(map_state *state, int index) {
@@ -231,7 +224,7 @@ static void map_sweep(map_state *state, int index) {
             ir_value_create(state->module, map_type(state, old_value), old_value->name);
         op->results[i]->definer = op;
         op->results[i]->storage =
-            is_tile(old_value) ? state->storage[old_value->number] : IR_STORAGE_NONE;
+            map_is_tile(old_value) ? state->storage[old_value->number] : IR_STORAGE_NONE;
         map_bind(state, old_value, op->results[i]);
     }
 }
@@ -270,60 +263,6 @@ static void map_region(map_state *state, ir_region *from, ir_region *to) {
     }
 }
 
-/* Storage of everything that crosses; carries and merged values live alike in all their places. */
-static void map_storages(map_state *state) {
-    int next = 0; /* line; a carry and the result that it becomes share one */
-    for (int64_t i = 0; i < state->sweeps.crossing_count; i++) {
-        ir_value *value = state->sweeps.crossings[i];
-        const ir_plan_keep *keep = map_plan_keep(state, value);
-        if (keep == NULL)
-            continue;
-        int line = (int)(keep - state->context->plan->keeps);
-        bool shared = value->definer == NULL || value->definer->region_count > 0;
-        if (line == next)
-            next++;
-        else if (line > next || !shared)
-            map_plan_out_of_order(state, keep->anchor);
-        state->storage[value->number] = keep->storage;
-        if (keep->storage != IR_STORAGE_OUTPUT)
-            continue;
-        const ir_op *store =
-            analysis_output_store(state->module, &state->axes, &state->sweeps, value);
-        state->output[value->number] = store;
-        if (store == NULL || store->anchor == NULL || strcmp(store->anchor, keep->access) != 0)
-            map_fail(state, value->definer != NULL ? value->definer->location : (base_location){0},
-                     "plan-storage", keep->access, store != NULL ? store->anchor : "private",
-                     "the value cannot wait in this output");
-    }
-}
-
-static ir_storage map_default_storage(const map_state *state, const ir_value *value) {
-    for (int i = 0; i < value->type.rank; i++) {
-        int axis = state->axes.of_value[value->number][i];
-        if (value->type.domain[i] != NULL ||
-            (axis >= 0 && layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP)))
-            return IR_STORAGE_PRIVATE;
-    }
-    return IR_STORAGE_REGISTERS;
-}
-
-/* A tile carry has one storage: init, argument, yield and result; one that nobody reads has the
- * least. */
-static bool map_carry_storage(void *pointer, ir_op *op) {
-    map_state *state = pointer;
-    if (op->opcode != IR_FOR && op->opcode != IR_IF)
-        return true;
-    for (int i = 0; i < op->result_count; i++) {
-        if (!is_tile(op->results[i]))
-            continue;
-        ir_storage storage = map_default_storage(state, op->results[i]);
-        state->storage[op->results[i]->number] = storage;
-        if (op->opcode == IR_FOR)
-            state->storage[op->regions[0]->arguments[1 + i]->number] = storage;
-    }
-    return true;
-}
-
 pass_result pass_map(ir_module *module, pass_context *context) {
     map_state state = {.module = module, .context = context, .sweep = -1};
     int32_t count = module->next_value;
@@ -342,7 +281,6 @@ pass_result pass_map(ir_module *module, pass_context *context) {
     map_storages(&state);
     if (state.failed)
         return PASS_FAILED;
-    ir_region_walk(&module->body, map_carry_storage, &state);
     module->level = IR_MAPPED;
     state.builder = (ir_builder){.module = module};
     ir_region *mapped = BASE_NEW(module->arena, ir_region);

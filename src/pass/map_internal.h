@@ -36,4 +36,9 @@ void map_plan_out_of_order(map_state *state, const char *anchor);
 /* The width of the access with this anchor. */
 int map_plan_width(map_state *state, const ir_op *op);
 
+/* Fills storage and output for everything that crosses sweeps. */
+void map_storages(map_state *state);
+/* A tile of rank 1 or more: scalars are no business of storage. */
+bool map_is_tile(const ir_value *value);
+
 #endif
