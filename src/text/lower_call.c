@@ -55,7 +55,8 @@ static const function_row *find_function(const char *name) {
 bool lower_is_function(const text_name *name) {
     base_dtype dtype;
     return find_function(name->text) != NULL ||
-           base_dtype_from_name(name->text, (size_t)name->length, &dtype);
+           (base_dtype_from_name(name->text, (size_t)name->length, &dtype) && dtype != BASE_INDEX &&
+            dtype != BASE_F64); /* `index` is free as a name */
 }
 
 static lower_value reject(lowerer *l, const char *slug, base_location at, const char *message,

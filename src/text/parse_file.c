@@ -71,8 +71,9 @@ const text_name *text_parser_expect_name(text_parser *parser, const char *what) 
         return NULL;
     }
     const text_name *name = parser->token.name;
-    if (name->id < TEXT_WORD_COUNT ||
-        base_dtype_from_name(name->text, (size_t)name->length, &dtype)) {
+    bool is_type = base_dtype_from_name(name->text, (size_t)name->length, &dtype) &&
+                   dtype != BASE_INDEX && dtype != BASE_F64; /* no tensor has those */
+    if (name->id < TEXT_WORD_COUNT || is_type) {
         base_diagnostics_add(parser->diagnostics, "reserved-name", parser->token.location,
                              "`%s` is a reserved word", name->text)
             ->expected = what;
