@@ -144,6 +144,8 @@ static lower_value lower_math(lowerer *l, const text_expression *node, const fun
 }
 
 static lower_value lower_abs(lowerer *l, const text_expression *node, lower_value a) {
+    if (a.kind == LOWER_LITERAL && a.open)
+        return a;
     if (a.kind == LOWER_LITERAL)
         return a.is_integer && a.integer < 0
                    ? lower_fold_unary(l, TEXT_OPERATOR_NEG, a, node->location)
@@ -156,9 +158,15 @@ static lower_value lower_abs(lowerer *l, const text_expression *node, lower_valu
     return lower_table_op(l, IR_ABS, node->location, 1, &operand, operand->type.dtype);
 }
 
+static bool is_open(lower_value a, lower_value b) {
+    return a.kind == LOWER_LITERAL && b.kind == LOWER_LITERAL && (a.open || b.open);
+}
+
 static lower_value lower_extreme(lowerer *l, const text_expression *node, const function_row *row,
                                  lower_value a, lower_value b) {
     base_location at = node->location;
+    if (is_open(a, b))
+        return lower_open(a, b);
     if (!lower_unify(l, LOWER_MIX_KEEP, lower_text(l, "`%s`", row->text), at, &a, &b))
         return lower_poison();
     base_dtype dtype = lower_dtype(a);
@@ -180,6 +188,8 @@ static lower_value lower_where(lowerer *l, const text_expression *node, const lo
     if (condition.kind != LOWER_TYPED || lower_dtype(condition) != BASE_BOOL)
         return reject(l, "type-mismatch", node->arguments[0].location,
                       "the condition of `where` is not bool", condition, "write `x != 0`");
+    if (is_open(a, b))
+        return lower_open(a, b);
     if (!lower_unify(l, LOWER_MIX_KEEP, "`where`", node->location, &a, &b))
         return lower_poison();
     ir_value *operands[3] = {condition.value, a.value, b.value};

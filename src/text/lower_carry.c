@@ -119,10 +119,8 @@ static ir_op *open_loop(lowerer *l, loop_state *loop, lower_scope *scope, int in
 
 /* The type that a carry has at the end of the body; its domain only where it exists before. */
 static bool learn_type(lowerer *l, carry *c, lower_value end) {
-    if (end.kind == LOWER_POISON) {
-        c->initial = end;
+    if (end.kind == LOWER_POISON) /* what is wrong there will be reported for good */
         return false;
-    }
     if (end.kind == LOWER_LITERAL) {
         c->initial.is_integer = c->initial.is_integer && end.is_integer;
         return false;
@@ -139,6 +137,7 @@ static bool learn_type(lowerer *l, carry *c, lower_value end) {
 static bool speculate(lowerer *l, loop_state *loop) {
     base_diagnostics *diagnostics = l->diagnostics;
     bool speculating = l->speculating;
+    bool dropped = l->dropped;
     l->diagnostics = BASE_NEW(l->arena, base_diagnostics);
     base_diagnostics_init(l->diagnostics, l->arena);
     l->speculating = true;
@@ -152,6 +151,7 @@ static bool speculate(lowerer *l, loop_state *loop) {
     lower_scope_restore(l, &scope);
     l->diagnostics = diagnostics;
     l->speculating = speculating;
+    l->dropped = dropped;
     bool progress = false;
     for (int i = 0; i < loop->count; i++)
         if (!loop->carries[i].typed && loop->carries[i].initial.kind == LOWER_LITERAL)
@@ -254,6 +254,8 @@ void lower_for(lowerer *l, const text_statement *statement) {
     op = build_loop(l, &loop);
     if (op != NULL)
         ir_op_append(l->scope->region, op);
+    else
+        l->dropped = true;
     for (int i = 0, result = 0; i < loop.count; i++) {
         lower_value value = lower_poison();
         if (op != NULL) {

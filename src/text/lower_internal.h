@@ -99,6 +99,7 @@ typedef struct lowerer {
     int64_t budget;                              /* expressions that may still be lowered */
     bool budget_reported;
     int64_t enumerated; /* elements that lower_enumerate has tried */
+    bool dropped;       /* a statement was left out: then there must be a finding */
     bool speculating;   /* finding the types of carries: findings are thrown away */
     bool *seen;         /* by name id, all false between uses */
     bool *is_width;     /* symbols that stand in the extent of a tile of the body */
@@ -121,6 +122,8 @@ lower_value lower_poison(void);
 lower_value lower_typed(ir_value *value);
 lower_value lower_integer(int64_t value);
 lower_value lower_real(double value);
+/* A literal whose number is not known, of two of which one is such. */
+lower_value lower_open(lower_value a, lower_value b);
 bool lower_is_tile(lower_value value);     /* typed, rank above 0 */
 base_dtype lower_dtype(lower_value value); /* of a typed value */
 

@@ -213,6 +213,10 @@ static ir_module *lower_once(base_arena *arena, const text_kernel *kernel,
     lower_block(l, &kernel->body);
     lower_scope_leave(l);
     check_outputs(l);
+    if (l->dropped && diagnostics->count == 0)
+        lower_report(l, "croft-bug", kernel->location,
+                     "CROFT_BUG: a statement was left out without a finding")
+            ->hint = "please report the kernel";
     return l->module;
 }
 

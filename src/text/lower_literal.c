@@ -98,7 +98,7 @@ base_dtype lower_literal_default(lower_value literal) {
 
 /* ---- arithmetic of literals ---- */
 
-static lower_value open_result(lower_value a, lower_value b) {
+lower_value lower_open(lower_value a, lower_value b) {
     lower_value result = a.is_integer && b.is_integer ? lower_integer(0) : lower_real(0);
     result.open = true;
     return result;
@@ -200,7 +200,7 @@ lower_value lower_fold_binary(lowerer *l, text_operator operation, lower_value a
     if (compares)
         return fold_compare(l, operation, a, b, at);
     if (a.open || b.open)
-        return operation == TEXT_OPERATOR_DIV ? open_result(lower_real(0), b) : open_result(a, b);
+        return operation == TEXT_OPERATOR_DIV ? lower_open(lower_real(0), b) : lower_open(a, b);
     if (a.is_integer && b.is_integer && operation != TEXT_OPERATOR_DIV)
         return fold_integers(l, operation, a.integer, b.integer, at);
     switch (operation) {

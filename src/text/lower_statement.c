@@ -28,6 +28,7 @@ static bool check_assignable(lowerer *l, const text_name *name, base_location at
 
 static void lower_assign(lowerer *l, const text_statement *statement) {
     lower_value value = lower_expression(l, statement->value);
+    l->dropped = l->dropped || value.kind == LOWER_POISON;
     if (!check_assignable(l, statement->name, statement->location))
         return;
     if (value.kind == LOWER_TYPED && value.value->name == NULL && value.value->definer != NULL &&
@@ -134,6 +135,10 @@ static bool merge_type(lowerer *l, merge *m, lower_value *without) {
         return false;
     }
     if (a.kind == LOWER_LITERAL && b.kind == LOWER_LITERAL) {
+        if (a.open || b.open) {
+            *without = lower_open(a, b);
+            return false;
+        }
         if (a.is_integer == b.is_integer && a.real == b.real && a.integer == b.integer) {
             *without = a;
             return false;
@@ -263,6 +268,7 @@ void lower_if(lowerer *l, const text_statement *statement) {
     bool first = yield_branch(l, holder->regions[0], merges, names.count, 0);
     bool second = yield_branch(l, holder->regions[1], merges, names.count, 1);
     ir_op *op = fine && first && second ? finish_if(l, holder, merges, names.count) : NULL;
+    l->dropped = l->dropped || op == NULL;
     bind_merged(l, op, merges, names.count, without);
 }
 

@@ -106,6 +106,8 @@ void lower_store(lowerer *l, const text_statement *statement) {
     lower_value value = lower_expression(l, statement->value);
     if (parameter >= 0)
         l->stored[parameter] = true;
+    bool dropped = l->dropped;
+    l->dropped = true;
     if (!check_target(l, target, parameter) || !lower_access_build(l, target, parameter, &access) ||
         value.kind == LOWER_POISON)
         return;
@@ -120,4 +122,5 @@ void lower_store(lowerer *l, const text_statement *statement) {
     ir_op *op =
         ir_build_op(&l->builder, IR_STORE, access.operand_count, access.operands, 0, NULL, 0);
     op->attributes.access = access.access;
+    l->dropped = dropped;
 }

@@ -51,7 +51,8 @@ def check(name, source, expected):
         return None
     if expected is not None and result.returncode == REJECTED and found == [expected]:
         return None
-    return f"expected {expected or 'no finding'}, found {found}, status {result.returncode}\n{output}"
+    wanted = expected or "no finding"
+    return f"expected {wanted}, found {found}, status {result.returncode}\n{output}"
 
 
 def reported_slugs():
