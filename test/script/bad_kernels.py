@@ -14,8 +14,10 @@ HEAD = "kernel bad(x: in f32[R, N], y: out f32[R, N]) {\n    program row: R\n"
 KERNELS = {
     "unknown_name": HEAD + "    y[row, :] = z #! unknown-name\n}\n",
     "unknown_function": HEAD + "    y[row, :] = frob(x[row, :]) #! unknown-function\n}\n",
-    "wrong_arity_of_a_function": HEAD + "    y[row, :] = exp(x[row, :], 1.0) #! argument-count\n}\n",
-    "missing_argument_of_a_function": HEAD + "    y[row, :] = maximum(x[row, :]) #! argument-count\n}\n",
+    "wrong_arity_of_a_function":
+        HEAD + "    y[row, :] = exp(x[row, :], 1.0) #! argument-count\n}\n",
+    "missing_argument_of_a_function":
+        HEAD + "    y[row, :] = maximum(x[row, :]) #! argument-count\n}\n",
     "wrong_number_of_indices": HEAD + "    y[row, :] = x[row] #! index-count\n}\n",
     "dtype_mismatch": HEAD + "    y[row, :] = x[row, :] + i32(1.0) #! type-mismatch\n}\n",
     "logic_on_floats": HEAD + "    y[row, :] = x[row, :] & x[row, :] #! type-mismatch\n}\n",

@@ -79,8 +79,9 @@ def sensitivity(name, arrays, expected, generator):
     return largest
 
 
-def wrong(got, expected, moved, unit, width, stored):
-    """What is wrong with `got`, or None. `unit` is the roundoff of the arithmetic."""
+def wrong(got, expected, moved, unit, depth, stored):
+    """What is wrong with `got`, or None. `unit` is the roundoff of the arithmetic, `depth` how many
+    roundings a sum may pile up."""
     if got.shape != expected.shape:
         return f"shape {got.shape}, expected {expected.shape}"
     if got.size == 0:
@@ -88,7 +89,7 @@ def wrong(got, expected, moved, unit, width, stored):
     got = got.astype(np.float64)
     with np.errstate(all="ignore"):
         row = np.max(moved, axis=-1, keepdims=True) if moved.ndim > 1 else moved
-        allowed = unit * ((16 + np.sqrt(width)) * np.maximum(moved, row / 8) + 8 * np.abs(expected))
+        allowed = unit * ((16 + depth) * np.maximum(moved, row / 8) + 8 * np.abs(expected))
         allowed += stored * np.abs(expected) + (2.0 ** -24 if stored == 2.0 ** -11 else 2.0 ** -130)
         bad = ~((np.abs(got - expected) <= allowed) | (np.isnan(got) & np.isnan(expected))
                 | (got == expected))
@@ -133,7 +134,8 @@ def check(name, width, dtype, target, generator):
             unit = ROUNDOFF["f64" if target == "reference" else "f32"]
             stored = ROUNDOFF["f64" if target == "reference" else
                               "f32" if (name, key) in F32_OUTPUTS else dtype]
-            problem = wrong(got, expected[key], moved[key], unit, max(width, 1), stored)
+            depth = width if target == "fallback" else np.sqrt(width)
+            problem = wrong(got, expected[key], moved[key], unit, depth, stored)
         if problem:
             problems.append(f"{key}: {problem}")
     command.case(label, not problems, "; ".join(problems) + f"\n{result}")
