@@ -313,8 +313,10 @@ static text_token lex_number(text_lexer *lexer) {
         }
     } else if (!parse_integer(digits, length, hex, &token.integer)) {
         token.integer = 0;
-        number_error(lexer, "literal-range", start, "the integer is too large")->expected =
-            "at most 9223372036854775807";
+        base_diagnostic *item =
+            number_error(lexer, "literal-range", start, "the integer is too large");
+        item->expected = "at most 9223372036854775807";
+        item->hint = "a number with a point, such as 1e20, is a float";
     }
     return token;
 }

@@ -69,6 +69,7 @@ static bool range_start(lowerer *l, const text_expression *node, ir_value **star
         return true;
     base_diagnostic *item =
         lower_report(l, "range-start", node->location, "the start of a range may be negative");
+    item->found = "a start that is not proved to be 0 or more";
     item->expected = "a start that is proved to be 0 or more";
     item->hint = "`maximum(s, 0)` proves it";
     return false;
@@ -195,6 +196,7 @@ static bool check_item_count(lowerer *l, const text_expression *node, int rank) 
                      node->left->name->text, rank, rank == 1 ? "" : "s");
     item->found = lower_text(l, "%d ind%s", given, given == 1 ? "ex" : "ices");
     item->expected = lower_text(l, "%d", rank);
+    item->hint = "`:` takes a whole dimension";
     return false;
 }
 

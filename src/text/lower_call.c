@@ -81,6 +81,7 @@ static lower_value report_unknown(lowerer *l, const text_expression *node) {
     base_diagnostic *item =
         lower_report(l, "unknown-function", node->location, "unknown function `%s`", name);
     item->found = name;
+    item->expected = "a function or a type of the language; a kernel cannot be called";
     for (size_t i = 0; i < sizeof foreign_functions / sizeof foreign_functions[0]; i++)
         if (strcmp(foreign_functions[i].text, name) == 0)
             item->hint = foreign_functions[i].hint;
@@ -93,6 +94,8 @@ static lower_value report_unknown(lowerer *l, const text_expression *node) {
     const char *near = text_nearest_name(name, names, count);
     if (item->hint == NULL && near != NULL)
         item->hint = lower_text(l, "did you mean `%s`?", near);
+    else if (item->hint == NULL)
+        item->hint = "docs/language.md lists the functions";
     return lower_poison();
 }
 
@@ -268,6 +271,7 @@ static bool read_axis(lowerer *l, const text_call_argument *argument, const ir_t
         lower_report(l, "axis-range", argument->value->location, "there is no such axis");
     item->found = lower_describe(l, axis);
     item->expected = lower_text(l, "an axis from 0 to %d", type->rank - 1);
+    item->hint = "axes are those of the tile, counted from 0: a point index drops its dimension";
     return false;
 }
 
@@ -330,8 +334,11 @@ static bool read_options(lowerer *l, const text_expression *node, const ir_type 
     }
     if (options->axis >= 0 || type->rank == 1)
         return true;
-    lower_report(l, "axis-missing", node->location, "which axis is reduced?")->hint =
-        lower_text(l, "write `%s(t, axis=%d)`", node->name->text, type->rank - 1);
+    base_diagnostic *item =
+        lower_report(l, "axis-missing", node->location, "which axis is reduced?");
+    item->found = lower_text(l, "a tile with %d axes", type->rank);
+    item->expected = "`axis=`, which only a tile with one axis can do without";
+    item->hint = lower_text(l, "write `%s(t, axis=%d)`", node->name->text, type->rank - 1);
     return false;
 }
 
@@ -357,10 +364,14 @@ static bool check_reducible(lowerer *l, const text_expression *node, ir_monoid m
 
 static lower_value lower_reduce(lowerer *l, const text_expression *node, const function_row *row,
                                 lower_value tile) {
-    if (!lower_is_tile(tile))
-        return reject(l, "reduce-scalar", node->location,
-                      lower_text(l, "`%s` reduces a tile", row->text), tile,
-                      "this is one value already");
+    if (!lower_is_tile(tile)) {
+        base_diagnostic *item =
+            lower_report(l, "reduce-scalar", node->location, "`%s` reduces a tile", row->text);
+        item->found = lower_describe(l, tile);
+        item->expected = "a tile";
+        item->hint = "this is one value already";
+        return lower_poison();
+    }
     reduce_options options = {.axis = -1, .nan = IR_NAN_PROPAGATE};
     ir_type type = tile.value->type;
     ir_monoid monoid = (ir_monoid)row->code;
@@ -416,6 +427,8 @@ static bool check_count(lowerer *l, const text_expression *node, const function_
                      row->least, row->least == 1 ? "" : "s");
     item->found = lower_text(l, "%d", positional);
     item->expected = row->usage;
+    item->hint = row->least == 1 ? "one tile or scalar stands between the parentheses"
+                                 : "values stand between the parentheses, separated by commas";
     if (second && row->kind == REDUCE) {
         bool extreme = row->code == IR_MONOID_MAX || row->code == IR_MONOID_MIN;
         item->hint = extreme ? lower_text(l, "of two values: `%simum(a, b)`", row->text)

@@ -19,6 +19,8 @@ static ir_value *reject(lowerer *l, lower_value literal, base_dtype dtype, base_
                         const char *slug, const char *hint) {
     base_diagnostic *item = lower_report(l, slug, at, "%s does not fit %s",
                                          lower_describe(l, literal), base_dtype_name(dtype));
+    item->found = lower_describe(l, literal);
+    item->expected = lower_text(l, "a value of %s", base_dtype_name(dtype));
     item->hint = hint;
     return NULL;
 }
@@ -82,6 +84,7 @@ ir_value *lower_literal(lowerer *l, lower_value literal, base_dtype dtype, base_
     if (!integer_fits(dtype, value)) {
         base_diagnostic *item = lower_report(l, "literal-range", at, "%s does not fit %s",
                                              lower_describe(l, literal), base_dtype_name(dtype));
+        item->found = lower_describe(l, literal);
         item->expected = lower_text(l, "%" PRId64 " to %" PRId64, integer_rows[dtype].least,
                                     integer_rows[dtype].most);
         item->hint = "a cast to a wider type computes in that type";
@@ -233,5 +236,7 @@ lower_value lower_fold_binary(lowerer *l, text_operator operation, lower_value a
     base_diagnostic *item = lower_report(l, "type-mismatch", at, "`%s` needs integers",
                                          text_operator_spelling(operation));
     item->found = lower_text(l, "%s and %s", lower_describe(l, a), lower_describe(l, b));
+    item->expected = "integers on both sides";
+    item->hint = "`/` divides floats; `i32(t)` rounds toward zero";
     return lower_poison();
 }

@@ -129,6 +129,7 @@ static bool check_integers(lowerer *l, text_operator operation, lower_value a, l
             lower_report(l, "type-mismatch", at, "`%s` needs %s", text_operator_spelling(operation),
                          bits ? "integers or bool" : "integers");
         item->found = lower_describe(l, operand);
+        item->expected = bits ? "integers or bool" : "integers";
         item->hint = bits ? "comparisons bind looser than `&`, `|` and `^`: "
                             "write `(a > 0) & (b > 0)`"
                           : NULL;
@@ -143,7 +144,10 @@ lower_value lower_operation(lowerer *l, text_operator operation, lower_value a, 
         return lower_poison();
     bool divides = operation == TEXT_OPERATOR_FLOOR_DIV || operation == TEXT_OPERATOR_FLOOR_MOD;
     if (divides && is_zero(b)) {
-        lower_report(l, "zero-divisor", at, "division by zero")->found = lower_describe(l, b);
+        base_diagnostic *item = lower_report(l, "zero-divisor", at, "division by zero");
+        item->found = lower_describe(l, b);
+        item->expected = "a divisor that is not 0";
+        item->hint = "a divisor that is only known at run time may be 0: the result is then 0";
         return lower_poison();
     }
     if (needs_integers(operation) && !check_integers(l, operation, a, b, at))
@@ -210,6 +214,8 @@ static lower_value report_unknown(lowerer *l, const text_expression *node,
         item->hint = lower_text(l, "did you mean `%s`?", near);
     else if (lower_is_function(node->name))
         item->hint = lower_text(l, "a function is called: `%s(...)`", name);
+    else
+        item->hint = lower_text(l, "assign it first: `%s = ...`", name);
     return lower_poison();
 }
 

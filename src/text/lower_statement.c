@@ -241,6 +241,7 @@ static bool check_condition(lowerer *l, const text_statement *statement, lower_v
     base_diagnostic *item = lower_report(l, "condition-type", statement->value->location,
                                          "the condition of `if` is not one bool");
     item->found = lower_describe(l, condition);
+    item->expected = "one bool that is the same for the whole program";
     item->hint = is_bool ? "choose per element with `where(condition, a, b)`, or reduce with any "
                            "or all"
                          : "compare it: `x != 0`";

@@ -80,8 +80,11 @@ static bool check_target(lowerer *l, const text_expression *target, int paramete
         return false;
     }
     if (l->module->parameters[parameter].mode == IR_IN) {
-        lower_report(l, "store-to-in", target->location, "`%s` is only read", name->text)->hint =
-            "declare it `out` or `inout`";
+        base_diagnostic *item =
+            lower_report(l, "store-to-in", target->location, "`%s` is only read", name->text);
+        item->found = "a store to a tensor declared `in`";
+        item->expected = "a tensor declared `out` or `inout`";
+        item->hint = lower_text(l, "declare `%s` `inout` to change it", name->text);
         return false;
     }
     if (target->right != NULL) {

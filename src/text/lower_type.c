@@ -180,6 +180,7 @@ static bool report_ranks(lowerer *l, base_location at, const ir_type *a, const i
         lower_report(l, "rank-mismatch", at, "tiles of different rank do not broadcast");
     item->found =
         lower_text(l, "%s and %s", lower_describe_shape(l, a), lower_describe_shape(l, b));
+    item->expected = "tiles of the same rank, or a scalar";
     item->hint = "add axes with None, such as `t[:, None]` or `t[None, :]`";
     return false;
 }
@@ -190,6 +191,7 @@ static bool report_extents(lowerer *l, base_location at, const ir_type *a, const
     item->found =
         lower_text(l, "%s and %s", lower_describe_shape(l, a), lower_describe_shape(l, b));
     item->expected = "equal extents, or 1";
+    item->hint = "sizes that are always equal have one name in the kernel's signature";
     return false;
 }
 

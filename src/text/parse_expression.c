@@ -8,6 +8,7 @@
  */
 #include "text/parse_internal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -267,7 +268,9 @@ static text_expression *integer_node(text_parser *parser, bool negative) {
     if (!negative && magnitude > INT64_MAX) {
         base_diagnostic *item = base_diagnostics_add(parser->diagnostics, "literal-range",
                                                      node->location, "the integer is too large");
+        item->found = base_diagnostics_text(parser->diagnostics, "%" PRIu64, magnitude);
         item->expected = "at most 9223372036854775807";
+        item->hint = "a number with a point, such as 1e20, is a float";
         magnitude = 0;
     }
     node->integer = (int64_t)(negative ? 0 - magnitude : magnitude);

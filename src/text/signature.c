@@ -223,7 +223,10 @@ static const layout_extent *build_binary(formula *f, const text_expression *node
                                          const layout_extent *right) {
     bool divides = kind == LAYOUT_EXTENT_DIV || kind == LAYOUT_EXTENT_MOD;
     if (divides && right->kind == LAYOUT_EXTENT_CONSTANT && right->value == 0) {
-        base_diagnostics_add(f->diagnostics, "zero-divisor", node->location, "division by zero");
+        base_diagnostic *item = base_diagnostics_add(f->diagnostics, "zero-divisor", node->location,
+                                                     "division by zero");
+        item->found = "the literal 0";
+        item->expected = "a divisor that is not 0";
         return NULL;
     }
     const layout_extent *result = layout_extent_binary(f->pool, kind, left, right);

@@ -4,7 +4,7 @@ tier: check
 builds: release asan
 
 Each case is a kernel with one mistake; its line ends in `#!` and the slug to be reported there.
-Exit status 3; file:line:column, a caret, found, expected or a hint; no output written.
+Exit status 3; file:line:column, a caret, found, expected and a hint; no output written.
 """
 import re
 
@@ -87,7 +87,7 @@ def check_located(name, path, text):
                             result.err)
         good = (result.code == 3 and located and int(located.group(1)) in (line, line + 1)
                 and located.group(3).startswith(slug) and "^" in result.err
-                and any(word in result.err for word in ("found:", "expected:", "hint:"))
+                and all(word in result.err for word in ("found:", "expected:", "hint:"))
                 and not out.exists())
         command.case(f"{name}_{result.words[1]}", good, f"wanted {slug} on line {line}\n{result}")
 
