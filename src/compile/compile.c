@@ -1,6 +1,6 @@
 /* compile: text to artifact on one screen.
  *
- *     parse -> bind -> lower -> canonicalise -> plan -> map -> expand -> clean -> emit
+ *     parse -> bind -> lower -> [tile passes] -> plan -> [passes to mapped and thread] -> emit
  *
  * with the verifier at every border between levels. Memory comes from one arena; where it runs out,
  * everything unwinds to here.
@@ -27,10 +27,18 @@ static bool verify_border(compile_result *result, const ir_module *module) {
     return false;
 }
 
-static bool run_pass(compile_result *result, pass_result (*pass)(ir_module *, pass_context *),
-                     ir_module *module) {
+/* The passes that bring a module on to a level, the verifier after each; to level tile, those that
+ * stay there. */
+static bool run_passes(compile_result *result, ir_module *module, ir_level level) {
     pass_context context = {.plan = result->plan, .diagnostics = &result->diagnostics};
-    return pass(module, &context) != PASS_FAILED;
+    const pass_row *pass;
+    for (int i = 0; (pass = pass_at(i)) != NULL && pass->to <= level; i++) {
+        if (pass->to == IR_TILE && level != IR_TILE) /* has run */
+            continue;
+        if (pass->run(module, &context) == PASS_FAILED || !verify_border(result, module))
+            return false;
+    }
+    return true;
 }
 
 /* Level tile, canonical. Lowering is repeated for the module that is mapped: passes change modules
@@ -38,10 +46,8 @@ static bool run_pass(compile_result *result, pass_result (*pass)(ir_module *, pa
 static ir_module *compile_tile(compile_result *result) {
     ir_module *module =
         text_kernel_lower(&result->arena, result->kernel, &result->bindings, &result->diagnostics);
-    if (module == NULL || result->diagnostics.count > 0)
-        return NULL;
-    if (!verify_border(result, module) || !run_pass(result, pass_canonicalise, module) ||
-        !verify_border(result, module))
+    if (module == NULL || result->diagnostics.count > 0 || !verify_border(result, module) ||
+        !run_passes(result, module, IR_TILE))
         return NULL;
     return module;
 }
@@ -65,15 +71,9 @@ static bool compile_plan(const compile_request *request, compile_result *result)
     return true;
 }
 
-static bool compile_thread(compile_result *result, compile_stage stage) {
+static bool compile_levels(compile_result *result, ir_level level) {
     result->module = compile_tile(result);
-    if (result->module == NULL || !run_pass(result, pass_map, result->module) ||
-        !verify_border(result, result->module))
-        return false;
-    if (stage == COMPILE_TO_MAPPED)
-        return true;
-    return run_pass(result, pass_expand, result->module) && verify_border(result, result->module) &&
-           run_pass(result, pass_clean, result->module) && verify_border(result, result->module);
+    return result->module != NULL && run_passes(result, result->module, level);
 }
 
 typedef struct support_state {
@@ -127,7 +127,7 @@ static bool compile_stages(const compile_request *request, compile_result *resul
         return false;
     if (request->stage == COMPILE_TO_PLAN)
         return true;
-    if (!compile_thread(result, request->stage))
+    if (!compile_levels(result, request->stage == COMPILE_TO_MAPPED ? IR_MAPPED : IR_THREAD))
         return false;
     return request->stage < COMPILE_TO_SOURCE || compile_source(request, result);
 }

@@ -15,22 +15,23 @@ typedef struct pass_context {
     base_diagnostics *diagnostics;
 } pass_context;
 
-/* canonicalise: tile -> tile. Folds constants, merges equal pure ops, drops dead ones, puts ops
- * into the canonical order (IR.md, The plan) and gives anchors. */
-pass_result pass_canonicalise(ir_module *module, pass_context *context);
+/* pass_canonicalise, pass_map, ...: passes.def says what each does. */
+#define PASS(name, from, to, doc) pass_result pass_##name(ir_module *module, pass_context *context);
+#include "pass/passes.def"
+#undef PASS
+
+typedef struct pass_row {
+    const char *name;
+    ir_level from, to;
+    pass_result (*run)(ir_module *module, pass_context *context);
+    const char *doc;
+} pass_row;
+
+/* The passes in the order in which they run; NULL past the end. */
+const pass_row *pass_at(int index);
+
 /* The name-free hash of a canonical tile module: every name replaced by its number in canonical
  * order. */
 uint64_t pass_canonical_hash(const ir_module *module);
-
-/* map: tile -> mapped. Applies the plan: forms sweeps, gives layouts and storage, repeats what is
- * reloaded or recomputed. */
-pass_result pass_map(ir_module *module, pass_context *context);
-/* expand: mapped -> thread. Sweeps become loops over slot vectors with full and guarded steps,
- * reductions become carries, folds and combines, accesses get affine indices and masks, functions
- * their portable form. */
-pass_result pass_expand(ir_module *module, pass_context *context);
-/* clean: thread -> thread. Folds constants, merges equal pure ops, hoists what is invariant, drops
- * the dead. */
-pass_result pass_clean(ir_module *module, pass_context *context);
 
 #endif
