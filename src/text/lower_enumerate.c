@@ -205,9 +205,8 @@ lower_enumeration lower_enumerate(lowerer *l, const lower_access *access, const 
             if (memcmp(&cells[*place - 1], &cells[n], sizeof cells[n]) != 0)
                 continue;
             element first = nth_element(shape, extents, *place - 1);
-            *witness =
-                lower_text(l, "elements %s and %s write the same cell",
-                           describe_element(l, shape, &first), describe_element(l, shape, &e));
+            *witness = lower_text(l, "elements %s and %s", describe_element(l, shape, &first),
+                                  describe_element(l, shape, &e));
             return LOWER_ENUMERATION_COLLISION;
         }
     }

@@ -288,26 +288,34 @@ static bool report_programs(lowerer *l, const text_expression *node, const solve
     base_diagnostic *item =
         lower_report(l, "store-overlap", node->location, "two programs may write one cell of `%s`",
                      node->left->name->text);
-    item->found =
-        mentions_program(s, program)
-            ? lower_text(l, "the indices do not tell programs of different `%s` apart", name)
-            : lower_text(l, "%s = 0 and %s = %lld write the same cells", name, name,
-                         (long long)l->module->programs[program].step);
+    item->found = lower_text(l, "%s = 0 and %s = %lld%s", name, name,
+                             (long long)l->module->programs[program].step,
+                             mentions_program(s, program) ? ", should their indices be equal" : "");
     item->expected = "indices that are different for any two programs";
     item->hint =
         lower_text(l, "index with `%s`, or write `unique` if the indices never repeat", name);
     return false;
 }
 
-static bool report_elements(lowerer *l, const text_expression *node, int axis,
+/* "[0, 1]": the element that is 1 along the axis. */
+static const char *name_element(lowerer *l, int rank, int axis) {
+    base_text text;
+    base_text_init(&text, l->arena);
+    for (int i = 0; i < rank; i++)
+        base_text_format(&text, "%s%d", i > 0 ? ", " : "[", i == axis);
+    base_text_string(&text, "]");
+    return text.bytes;
+}
+
+static bool report_elements(lowerer *l, const text_expression *node, int rank, int axis,
                             const char *witness) {
     base_diagnostic *item =
         lower_report(l, "store-overlap", node->location, "two elements may write one cell of `%s`",
                      node->left->name->text);
-    item->found =
-        witness != NULL
-            ? witness
-            : lower_text(l, "the indices do not tell elements of axis %d of the value apart", axis);
+    item->found = witness != NULL
+                      ? witness
+                      : lower_text(l, "elements %s and %s, should their indices be equal",
+                                   name_element(l, rank, -1), name_element(l, rank, axis));
     item->expected = "indices that are different for any two elements";
     item->hint = "write `unique` if the indices never repeat: `y[i, unique] = v`";
     return false;
@@ -323,7 +331,7 @@ bool lower_owner_check_store(lowerer *l, const text_expression *node, int parame
     int axis = find_lost_axis(l, s, &access->shape);
     const char *witness = NULL;
     if (axis >= 0 && lower_enumerate(l, access, &witness) != LOWER_ENUMERATION_INJECTIVE)
-        return report_elements(l, node, axis, witness);
+        return report_elements(l, node, access->shape.rank, axis, witness);
     begin(l, s, false, access);
     solve(s);
     int program = find_lost_program(l, s);
