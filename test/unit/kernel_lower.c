@@ -87,6 +87,77 @@ static void each_mistake_is_reported_where_it_is(void **state) {
     assert_int_equal(failed, 0);
 }
 
+/* ---- literals ---- */
+
+typedef struct literal_case {
+    const char *expression;
+    const char *constant; /* as printed beside an i32 (no point in it) or an f32 */
+} literal_case;
+
+static const literal_case literals[] = {
+    {"1 + 2 * 3", "7"},
+    {"7 - 10", "-3"},
+    {"-7 // 2", "-4"},
+    {"-7 % 3", "2"},
+    {"7 // -2", "-4"},
+    {"1 << 10", "1024"},
+    {"-16 >> 2", "-4"},
+    {"12 & 10 | 1", "9"},
+    {"6 ^ 3", "5"},
+    {"~5", "-6"},
+    {"-(3)", "-3"},
+    {"abs(-4)", "4"},
+    {"B // 5", "12"},
+    {"0x10 + 1_0", "26"},
+    {"2147483647", "2147483647"},
+    {"1 / 4", "0.25"},
+    {"1.5 * 2", "3.0"},
+    {"0.5 - 1", "-0.5"},
+    {"1.0 / 3", "0.3333333432674408"},
+    {"1 / 0", "inf"},
+    {"-inf", "-inf"},
+    {"inf - inf", "nan"},
+    {"0x1.8p3", "12.0"},
+    {"abs(-1.5)", "1.5"},
+    {"-(0.0)", "-0.0"},
+    {"16777217", "16777216.0"}, /* rounds beside a float, as 0.1 does */
+};
+
+static void arithmetic_of_literals_is_folded(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof literals / sizeof literals[0]; i++) {
+        bool real = strpbrk(literals[i].constant, ".in") != NULL;
+        char body[128], expected[128], text[8192];
+        snprintf(body, sizeof body, "a = %s + (%s)\n", real ? "s" : "n", literals[i].expression);
+        snprintf(expected, sizeof expected, " = constant %s : %s\n", literals[i].constant,
+                 real ? "f32" : "i32");
+        kernel_fixture f;
+        lower_body(&f, text, body, "");
+        if (strstr(kernel_body(&f), expected) == NULL)
+            fail_msg("%sexpected%sfound\n%s", body, expected, kernel_body(&f));
+        kernel_fixture_free(&f);
+    }
+}
+
+static void comparisons_of_literals_are_folded(void **state) {
+    (void)state;
+    static const char *const facts_about_numbers[] = {
+        "1 < 2",    "~(2 < 1)", "2 <= 2",     "3 > 2.5",       "2 >= 2",
+        "1 == 1.0", "1 != 2",   "nan != nan", "~(nan == nan)", "~(nan < 1)",
+    };
+    for (size_t i = 0; i < sizeof facts_about_numbers / sizeof facts_about_numbers[0]; i++) {
+        bool negated = facts_about_numbers[i][0] == '~';
+        char body[128], text[8192];
+        snprintf(body, sizeof body, "z[row] = where(%s, 1.0, 2.0)\n", facts_about_numbers[i]);
+        kernel_fixture f;
+        lower_body(&f, text, body, "");
+        if (strstr(kernel_body(&f), negated ? "constant false : bool" : "constant true : bool") ==
+            NULL)
+            fail_msg("%s%s", body, kernel_body(&f));
+        kernel_fixture_free(&f);
+    }
+}
+
 /* ---- sizes ---- */
 
 static const layout_symbol *symbol(const kernel_fixture *f, const char *name) {
@@ -308,6 +379,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_statement_has_its_ir),
         cmocka_unit_test(each_mistake_is_reported_where_it_is),
+        cmocka_unit_test(arithmetic_of_literals_is_folded),
+        cmocka_unit_test(comparisons_of_literals_are_folded),
         cmocka_unit_test(widths_are_specialised_and_row_counts_are_not),
         cmocka_unit_test(whole_blocks_of_a_known_width_have_no_domain),
         cmocka_unit_test(an_index_beside_floats_is_refused_where_it_would_round),
