@@ -6,6 +6,7 @@ builds: release asan
 import os
 import pathlib
 import resource
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -153,11 +154,37 @@ def check_disk():
     case("file_size_limit_keeps_the_old_file",
          result.code != 0 and keep.read_bytes() == b"precious" and not leftovers,
          f"{leftovers}\n{result}")
-    if os.geteuid() == 0:
-        return
-    locked = command.SCRATCH / "locked"
-    locked.mkdir(mode=0o500)
-    refused("folder_is_not_writable", run(locked / "y.npy"), SYSTEM, says="y.npy")
+    folder = command.SCRATCH / "none"
+    result = croft("run", "examples/rmsnorm_quant.croft", "x=randn:4x8", "w=ones:8", f"q={OUT}",
+                   f"scale={folder}/scale.npy")
+    refused("no_output_is_written_when_one_cannot_be", result, SYSTEM, says="scale.npy")
+    check_locked_folder()
+
+
+def check_locked_folder():
+    """A folder without write permission; root, who may write anywhere, becomes nobody first."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="croft-locked-") as name:
+        folder = pathlib.Path(name)
+        binary = folder / "croft"
+        shutil.copy(command.CROFT, binary)
+        shutil.copy(command.ROOT / SOFTMAX, folder / "softmax.croft")
+        for path, mode in ((folder, 0o755), (binary, 0o755), (folder / "softmax.croft", 0o644)):
+            path.chmod(mode)
+        locked = folder / "locked"
+        locked.mkdir(mode=0o555)
+
+        def become_nobody():
+            if os.geteuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+
+        done = subprocess.run([binary, "run", "softmax.croft", "x=randn:4x8", "y=locked/y.npy"],
+                              cwd=folder, preexec_fn=become_nobody, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        result = command.Result(["croft", "run", "y=locked/y.npy"], done.returncode, done.stdout,
+                                done.stderr)
+        case("folder_is_not_writable", result.code == SYSTEM and "locked/y.npy" in result.err
+             and not list(locked.iterdir()), result)
 
 
 def check_environment():
@@ -172,6 +199,10 @@ def check_environment():
     nowhere = dict(os.environ, PATH="/nonexistent")
     refused("no_compiler", croft("run", SOFTMAX, "x=randn:4x8", f"y={OUT}", environment=nowhere),
             SYSTEM, says="compiler")
+    refused("compiler_fails", croft("run", SOFTMAX, "x=randn:4x8", f"y={OUT}", "--compiler",
+                                    "/bin/false"), SYSTEM, says="/bin/false")
+    refused("compiler_is_not_there", croft("run", SOFTMAX, "x=randn:4x8", f"y={OUT}", "--compiler",
+                                           "/nonexistent/cc"), SYSTEM, says="/nonexistent/cc")
     emitted = croft("emit", SOFTMAX, "x=randn:4x8", environment=nowhere)
     case("emit_needs_no_compiler", emitted.code == 0 and "softmax" in emitted.out, emitted)
     closed = croft("run", SOFTMAX, "x=randn:4x8", "y=-", before=lambda: os.close(1))
