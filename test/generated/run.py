@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Generated kernels through the whole pipeline, and the regressions that they left.
+
+    run.py [--seed N] [--count K] [-j 2] [--croft build/croft] [--shrink 150] [--keep FOLDER]
+
+tier: check
+builds: release asan
+
+Each kernel of generate.py runs under the fallback and the row plan with --check, and where no sum of
+floats is involved both must give the same bits (judge.py). A kernel that fails is shrunk and printed
+with the command that reproduces it. Without --seed: all of test/regressions, then kernels of one fixed
+and of one fresh seed; the fresh one is CROFT_SEED. At least 95% of the kernels must give finite
+results on most elements.
+
+A regression is a kernel file whose comments give its arguments, `# run: x=randn:4x8 y`; outputs
+stand by their names alone (`z=randn:4:f32,` for inout), after `# loose:` those whose bits may
+depend on the plan.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import shlex
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import generate  # noqa: E402
+import judge  # noqa: E402
+import shrink  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+FIXED_SEED = 1
+COUNTS = {"release": 50, "asan": 10}  # of each of the two seeds
+FINITE_SHARE = 0.95
+
+
+class Result:
+    def __init__(self, name, verdict, report=""):
+        self.name, self.verdict, self.report = name, verdict, report
+
+
+def reproduce(croft, path, finding, arguments, outputs):
+    plan = finding.plan if finding.plan != "row" or finding.kind != "bits" else "row"
+    return shlex.join(judge.command(croft, path, plan, arguments, outputs, None))
+
+
+def report_failure(options, name, kernel, finding, folder):
+    """The shrunk kernel with what is wrong and the command."""
+    path = pathlib.Path(folder) / "shrunk.croft"
+
+    def fails(text, arguments, outputs):
+        path.write_text(text)
+        verdict = judge.judge(options.croft, path, arguments, outputs, folder, kernel.may_fault)
+        return verdict.finding is not None and verdict.finding.kind == finding.kind
+
+    text, arguments, outputs = shrink.shrink(kernel.text, kernel.arguments, kernel.outputs, fails,
+                                             options.shrink)
+    path.write_text(text)
+    finding = judge.judge(options.croft, path, arguments, outputs, folder,
+                          kernel.may_fault).finding or finding
+    kept = "KERNEL.croft"
+    if options.keep:
+        kept = f"{options.keep}/{name.replace('/', '-')}.croft"
+        pathlib.Path(kept).write_text(text)
+        pathlib.Path(kept + ".full").write_text(
+            kernel.text + "# " + " ".join(kernel.arguments) + "\n")
+    return (f"{name}: {finding.kind} ({finding.plan} plan)\n{text}{finding.text.rstrip()}\n"
+            f"  {reproduce(options.croft, kept, finding, arguments, outputs)}\n")
+
+
+def run_generated(options, seed):
+    kernel = generate.generate(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "kernel.croft"
+        path.write_text(kernel.text)
+        verdict = judge.judge(options.croft, path, kernel.arguments, kernel.outputs, folder,
+                              kernel.may_fault)
+        report = ""
+        if verdict.finding:
+            report = report_failure(options, f"seed-{seed}", kernel, verdict.finding, folder)
+    return Result(f"seed-{seed}", verdict, report)
+
+
+def head_words(text, word):
+    return [w for line in re.findall(rf"^# {word}: (.*)$", text, re.MULTILINE) for w in line.split()]
+
+
+def run_regression(options, path):
+    text = path.read_text()
+    loose = head_words(text, "loose")
+    arguments, outputs = [], []
+    for word in head_words(text, "run"):
+        name, equals, value = word.partition("=")
+        if not equals or value.endswith(","):
+            outputs.append((name, value, name in loose))
+        else:
+            arguments.append(word)
+    with tempfile.TemporaryDirectory() as folder:
+        verdict = judge.judge(options.croft, path, arguments, outputs, folder,
+                              bool(head_words(text, "fault")))
+    report = ""
+    if verdict.finding:
+        report = f"{path}: {verdict.finding.kind} ({verdict.finding.plan} plan)\n" \
+                 f"{verdict.finding.text}\n" \
+                 f"  {reproduce(options.croft, path, verdict.finding, arguments, outputs)}\n"
+    return Result(f"regression-{path.stem}", verdict, report)
+
+
+def print_result(result):
+    if result.verdict.finding:
+        print(result.report, flush=True)
+        print(f"not ok {result.name}: {result.verdict.finding.kind}", flush=True)
+    else:
+        print(f"ok {result.name}", flush=True)
+
+
+def print_finite(results):
+    """Whether most kernels give finite results on most elements."""
+    counted = [r.verdict for r in results if r.verdict.floats > 0 and r.verdict.finding is None]
+    finite = sum(2 * verdict.finite > verdict.floats for verdict in counted)
+    row = sum(r.verdict.row for r in results)
+    for result in results:
+        if result.verdict.floats > 2 * result.verdict.finite and not result.verdict.finding:
+            print(f"  {result.name}: {result.verdict.finite} of {result.verdict.floats} elements "
+                  f"are finite")
+    good = finite >= FINITE_SHARE * len(counted)
+    print(f"{len(results)} kernels, {row} with a row plan; {finite} of {len(counted)} with float "
+          f"outputs are finite on most elements")
+    if counted and not good:
+        print("not ok finite-share: the generator makes too many kernels without finite results")
+    return good or not counted
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--count", type=int)
+    parser.add_argument("-j", "--jobs", type=int, default=1)
+    parser.add_argument("--croft", default=os.environ.get("CROFT", str(ROOT / "build" / "croft")))
+    parser.add_argument("--shrink", type=int, default=120, help="runs spent on making it smaller")
+    parser.add_argument("--keep", help="a folder for the shrunk kernels")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    count = options.count or COUNTS[os.environ.get("CROFT_KIND", "release")]
+    seeds = [options.seed] if options.seed is not None else \
+        [FIXED_SEED, int(os.environ.get("CROFT_SEED", "2"))]
+    print("seeds " + " ".join(map(str, seeds)))
+    regressions = sorted((ROOT / "test" / "regressions").glob("*.croft")) \
+        if options.seed is None else []
+    results, failed = [], 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
+        for result in pool.map(lambda path: run_regression(options, path), regressions):
+            print_result(result)
+            failed += result.verdict.finding is not None
+        names = [f"{seed}.{i}" for seed in seeds for i in range(count)]
+        for result in pool.map(lambda seed: run_generated(options, seed), names):
+            print_result(result)
+            results.append(result)
+            failed += result.verdict.finding is not None
+    good = print_finite(results)
+    sys.exit(1 if failed or not good else 0)
+
+
+if __name__ == "__main__":
+    main()
