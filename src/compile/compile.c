@@ -110,13 +110,12 @@ static bool compile_stages(const compile_request *request, compile_result *resul
     if (result->diagnostics.count > 0)
         return false;
     result->kernel = text_file_find(file, request->kernel, &result->diagnostics);
-    if (result->kernel == NULL ||
-        !text_kernel_bind(&result->arena, result->kernel, request->arguments,
+    if (result->kernel == NULL || request->stage == COMPILE_TO_SYNTAX)
+        return result->kernel != NULL;
+    if (!text_kernel_bind(&result->arena, result->kernel, request->arguments,
                           request->argument_count, request->partial, &result->bindings,
                           &result->diagnostics))
         return false;
-    if (request->stage == COMPILE_TO_SYNTAX)
-        return true;
     result->tile = compile_tile(result);
     if (result->tile == NULL)
         return false;

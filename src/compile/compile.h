@@ -21,7 +21,7 @@ typedef enum compile_status {
 
 /* How far to go. */
 typedef enum compile_stage {
-    COMPILE_TO_SYNTAX, /* file, kernel, bindings */
+    COMPILE_TO_SYNTAX, /* file and kernel; nothing is bound */
     COMPILE_TO_TILE,
     COMPILE_TO_PLAN,
     COMPILE_TO_MAPPED,
