@@ -57,10 +57,13 @@ ir_value *expand_declare_array(expand_state *state, const ir_value *mapped) {
         ir_op_create(state->module, IR_PRIVATE, state->builder.location, 0, NULL, 1, &type, 0);
     op->attributes.extent = cells;
     op->results[0]->name = mapped->name;
-    if (state->first_op != NULL)
-        ir_op_insert_before(state->first_op, op);
+    ir_region *body = &state->module->body;
+    ir_op *next = state->last_array != NULL ? state->last_array->next : body->first;
+    if (next != NULL)
+        ir_op_insert_before(next, op);
     else
-        ir_op_append(&state->module->body, op);
+        ir_op_append(body, op);
+    state->last_array = op;
     return op->results[0];
 }
 
@@ -224,7 +227,6 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
     module->level = IR_THREAD;
     state.builder = (ir_builder){.module = module, .region = &module->body};
     expand_programs(&state);
-    state.first_op = module->body.first;
     expand_region(&state, &mapped);
     return state.failed ? PASS_FAILED : PASS_CHANGED;
 }

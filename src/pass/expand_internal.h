@@ -27,7 +27,7 @@ typedef struct expand_state {
     bool *varies; /* by mapped value number: a scalar that differs between the programs of a team */
     int32_t value_count;
     int32_t next_body;
-    ir_op *first_op; /* private arrays are declared before it; NULL while the body is empty */
+    ir_op *last_array; /* the next private array is declared after it, the first one first of all */
     /* The vector axis: the module axis with lane or slot digits; -1 when there is none. */
     int vector_axis;
     int slots;

@@ -105,7 +105,10 @@ static ir_storage choose_storage(const planner_state *state, const ir_value *val
                                                                         : IR_STORAGE_REGISTERS;
     bool is_load = value->definer->opcode == IR_LOAD;
     const analysis_sweep *sweep = &state->sweeps.sweeps[home];
-    int reduced = value->definer->opcode == IR_REDUCE ? sweep->reduced : -1;
+    const ir_op *op = value->definer;
+    int reduced = -1; /* a reduction of an axis of extent 1 folds none, though its sweep may */
+    if (op->opcode == IR_REDUCE)
+        reduced = state->axes.of_value[op->operands[0]->number][op->attributes.axis];
     bool loops = sweep_has_loops(state, sweep, reduced);
     if (!loops && is_load)
         return IR_STORAGE_REGISTERS;
