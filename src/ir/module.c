@@ -97,7 +97,7 @@ static int64_t dtype_greatest(base_dtype dtype) {
 }
 
 ir_constant ir_monoid_identity(ir_monoid monoid, base_dtype dtype) {
-    ir_constant identity = {.dtype = dtype};
+    ir_constant identity = {.dtype = ir_monoid_state(monoid, dtype)};
     switch (monoid) {
     case IR_MONOID_SUM:
     case IR_MONOID_ANY:

@@ -9,10 +9,9 @@
 #include "pass/expand_internal.h"
 
 static ir_value *reduce_identity(expand_state *state, const ir_op *reduce) {
-    base_dtype state_dtype =
-        ir_monoid_state(reduce->attributes.monoid, reduce->operands[0]->type.dtype);
+    base_dtype dtype = reduce->operands[0]->type.dtype;
     return ir_build_constant(&state->builder,
-                             ir_monoid_identity(reduce->attributes.monoid, state_dtype));
+                             ir_monoid_identity(reduce->attributes.monoid, dtype));
 }
 
 int expand_reduce_axis(const ir_op *reduce) {

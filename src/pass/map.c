@@ -60,7 +60,7 @@ static void map_single_reduce(map_state *state, ir_op *op) {
     int count = 0;
     if (dtype != own)
         made[count++] = value = ir_build_cast(b, value, dtype, IR_ROUND_ZERO);
-    ir_value *identity = ir_build_constant(b, ir_monoid_identity(monoid, dtype));
+    ir_value *identity = ir_build_constant(b, ir_monoid_identity(monoid, own));
     if (value->type.domain[op->attributes.axis] != NULL) {
         ir_type full = value->type;
         full.domain[op->attributes.axis] = NULL;

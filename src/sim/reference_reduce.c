@@ -340,9 +340,10 @@ static sim_number reduce_floats(ir_monoid monoid, base_dtype state, const line *
 
 /* ---- integers and bool: exact, by the op that the monoid combines with ---- */
 
-static sim_integer reduce_integers(ir_monoid monoid, base_dtype state, const line *of) {
+static sim_integer reduce_integers(ir_monoid monoid, base_dtype dtype, const line *of) {
     ir_opcode combine = ir_monoid_describe(monoid)->combine;
-    sim_integer total = {ir_monoid_identity(monoid, state).integer, 0.0};
+    base_dtype state = ir_monoid_state(monoid, dtype);
+    sim_integer total = {ir_monoid_identity(monoid, dtype).integer, 0.0};
     for (int64_t i = 0; i < of->count; i++) {
         sim_integer a = {of->integer[i * of->stride], of->error[i * of->stride]};
         total = sim_integer_binary(combine, state, total, a);
@@ -393,7 +394,7 @@ void sim_run_reduce(sim_machine *machine, const ir_op *op) {
         if (sim_tile_is_float(from))
             sim_tile_set_number(to, i, reduce_floats(monoid, state, &of));
         else
-            sim_tile_set_integer(to, i, reduce_integers(monoid, state, &of));
+            sim_tile_set_integer(to, i, reduce_integers(monoid, from->dtype, &of));
     }
     if (from->domain_open)
         sim_tile_loosen(to);

@@ -38,7 +38,7 @@ static bool inside_counts(const explore_place *place, const ir_op *op, int *rank
                 explore_number extent = explore_extent(place, tile->extent[d]);
                 if (!extent.known)
                     return false;
-                counts[d] = d < *rank && counts[d] > extent.value ? counts[d] : extent.value;
+                counts[d] = d < *rank && extent.value == 1 ? counts[d] : extent.value;
             }
             *rank = tile->rank;
         }

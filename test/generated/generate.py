@@ -574,6 +574,8 @@ class Generator:
             a, b = self.pair(self.wider(dtype), self.wider(dtype), shape, depth)
             if "bool" in (a.dtype, b.dtype) and kind == "bits":
                 return None
+            if kind == "divide" and b.text == f"{b.dtype}(0)":
+                return None  # a constant zero divisor is an error
             operation = {"arith": "+-*", "divide": ("//", "%"), "bits": "&|^",
                          "shift": ("<<", ">>")}[kind]
             return self.binary(self.pick(operation), dtype, a, b)
