@@ -293,12 +293,21 @@ static const sim_tile *stored_tile(sim_machine *machine, const ir_value *value) 
     return sim_tile_of(machine, narrows ? definer->operands[0] : value);
 }
 
+/* The range of the tensor's type: past it by more than its error, a value is stored as an infinity.
+ */
+static double stored_range(base_dtype dtype, double value, double error) {
+    const sim_float_format *format = sim_float_format_of(dtype);
+    return fabs(value) - 4.0 * error >= format->overflow ? copysign((double)INFINITY, value)
+                                                         : value;
+}
+
 static void write_element(const sim_machine *machine, const place *at, int64_t offset,
                           const sim_operand *value, int64_t i, bool open) {
     sim_reference_tensor *shadow = at->shadow;
     int64_t from = i * value->stride;
     if (shadow->value != NULL)
-        shadow->value[offset] = value->value[from];
+        shadow->value[offset] =
+            stored_range(at->tensor->dtype, value->value[from], value->error[from]);
     else
         shadow->integer[offset] = value->integer[from];
     bool loose = open || machine->open_branches > 0;

@@ -318,7 +318,7 @@ static void loads_see_earlier_stores(void **state) {
     kernel_run(&k, NULL);
     assert_near(k.result.tensors[out].value[0], 40000.0, 0.0);
     assert_true(k.result.tensors[out].value[1] == INFINITY);
-    assert_near(k.result.tensors[both].value[1], 80000.0, 0.0); /* before the store's rounding */
+    assert_true(k.result.tensors[both].value[1] == INFINITY); /* the range of the type */
     kernel_end(&k);
 }
 
