@@ -126,8 +126,7 @@ static void rule_store_mode(verify_state *state, const ir_op *op) {
 }
 
 /* ---- what is loaded or stored ---- */
-/* The extents that the indices give at tile and mapped; false when index tiles do not broadcast. */
-static bool access_shape(const verify_state *state, const ir_op *op, ir_type *shape) {
+bool verify_access_shape(const verify_state *state, const ir_op *op, ir_type *shape) {
     const ir_access *access = op->attributes.access;
     *shape = (ir_type){.form = IR_FORM_TILE};
     for (int i = 0; i < access->rank; i++) {
@@ -155,7 +154,7 @@ static bool access_shape(const verify_state *state, const ir_op *op, ir_type *sh
 static bool tile_access_type_holds(const verify_state *state, const ir_op *op,
                                    const ir_value *value) {
     ir_type shape;
-    if (value->type.form != IR_FORM_TILE || !access_shape(state, op, &shape))
+    if (value->type.form != IR_FORM_TILE || !verify_access_shape(state, op, &shape))
         return false;
     if (op->opcode == IR_STORE && value->type.rank == 0)
         return true;
@@ -220,6 +219,8 @@ static void check_op(verify_state *state, const ir_op *op) {
     rule_access_operands(state, op);
     rule_store_mode(state, op);
     rule_access_type(state, op);
+    if (state->module->level != IR_THREAD)
+        verify_access_domains(state, op);
 }
 
 void verify_access_forms(verify_state *state) {

@@ -1,13 +1,13 @@
-/* Facts of tile and mapped accesses: index-inside, range-inside, store-injective.
+/* Facts of tile and mapped accesses: index-inside, range-inside, range-whole, store-injective.
  *
  *     load %x[%row inside, %k : +64 inside] : f32<64 below %d>
- *         0 <= %row < R;  0 <= %k;  %k + i < N for every i below %d
+ *         0 <= %row < R;  0 <= %k;  %k + i < N for every i below %d;  %d is 64 or %k + %d is N
  *
  * Each is searched for a counterexample (explore_internal.h).
  */
 #include "verify/explore_internal.h"
 
-#include "base/hash.h"
+#include "base/checked.h"
 
 #include <string.h>
 
@@ -45,8 +45,9 @@ static bool inside_counts(const explore_place *place, const ir_op *op, int *rank
     }
     for (int d = 0; value->type.form == IR_FORM_TILE && value->type.rank == *rank && d < *rank;
          d++) {
-        if (value->type.domain[d] == NULL)
-            continue;
+        explore_number extent = explore_extent(place, value->type.extent[d]);
+        if (value->type.domain[d] == NULL || !extent.known || extent.value != counts[d])
+            continue; /* full, or spreads */
         explore_number domain = explore_value(place, value->type.domain[d], nowhere);
         if (!domain.known)
             return false;
@@ -113,10 +114,38 @@ static bool is_empty(const int64_t counts[IR_MAX_RANK], int rank) {
     return false;
 }
 
+/* The domain of a range does not stop before the range and the tensor do. */
+static void check_whole(explore_place *place, const ir_op *op, const int64_t counts[IR_MAX_RANK]) {
+    static const int64_t first[IR_MAX_RANK] = {0};
+    int dimension = 0;
+    for (int i = 0; i < op->attributes.access->rank; i++) {
+        const ir_index *index = &op->attributes.access->index[i];
+        if (index->kind != IR_INDEX_RANGE)
+            continue;
+        int64_t count = counts[dimension++], rest = 0;
+        explore_number start = index_of(place, op, i, first);
+        explore_number extent = explore_extent(place, op->operands[0]->type.extent[i]);
+        explore_number length = explore_extent(place, index->length);
+        if (!start.known || !extent.known || !length.known || start.value < 0 ||
+            !base_checked_sub(extent.value, start.value, &rest) || count >= length.value ||
+            count >= rest)
+            continue;
+        *place->work = 0;
+        verify_report(place->state, VERIFY_RANGE_WHOLE, op, "all that is inside the tensor",
+                      "the domain of axis %d can be %lld, where %lld elements are inside",
+                      dimension - 1, (long long)count,
+                      (long long)(rest < length.value ? rest : length.value));
+        return;
+    }
+}
+
 static void check_insides(explore_place *place, const ir_op *op) {
     int rank = 0;
     int64_t counts[IR_MAX_RANK] = {0}, element[IR_MAX_RANK];
-    if (!inside_counts(place, op, &rank, counts) || is_empty(counts, rank))
+    if (!inside_counts(place, op, &rank, counts))
+        return;
+    check_whole(place, op, counts);
+    if (is_empty(counts, rank))
         return;
     for (int round = 0; round < (rank == 0 ? 1 : CORNERS); round++) {
         choose_element(counts, rank, round, element);

@@ -1,7 +1,6 @@
-/* Level mapped: axes, layouts, sweeps, storage.
+/* Level mapped: layouts, sweeps, storage.
  *
- *     axis-digits axis-cover value-layout layout-agree sweep-scope sweep-reduce kept-storage
- *     access-width repeated-load
+ *     value-layout layout-agree sweep-scope sweep-reduce kept-storage access-width
  *
  *     axis N extent N digits lane 8 | slot 4 | step *
  *     %e, %s = sweep axes=(N) : f32<N> on (N) in private, f32 { ...; yield %e.0, %s.0 }
@@ -11,68 +10,6 @@
 #include "verify/verify_internal.h"
 
 #include <string.h>
-
-/* ---- axes ---- */
-static void rule_axis_digits(verify_state *state, const ir_axis *axis) {
-    const char *anchor = axis->anchor != NULL ? axis->anchor : "-";
-    const char *reason = layout_axis_check(&axis->digits);
-    bool group = layout_axis_has(&axis->digits, LAYOUT_GROUP);
-    if (reason == NULL && axis->is_program &&
-        (axis->program < 0 || axis->program >= state->module->program_count))
-        reason = "a program axis names a program";
-    if (reason == NULL && axis->is_program != group)
-        reason = "program axes have a group digit, element axes have none";
-    if (reason != NULL)
-        verify_report(state, VERIFY_AXIS_DIGITS, NULL, reason, "axis %s has other digits", anchor);
-}
-
-/* A lane stands at one position of every axis, so that the lanes of all axes make up the team. */
-static void rule_team_lanes(verify_state *state) {
-    int64_t lanes = 1;
-    bool fits = true;
-    for (int i = 0; i < state->module->axis_count; i++) {
-        const layout_axis *digits = &state->module->axes[i].digits;
-        if (layout_axis_check(digits) == NULL)
-            fits = fits &&
-                   !__builtin_mul_overflow(lanes, layout_axis_radix(digits, LAYOUT_LANE), &lanes);
-    }
-    if (!fits || lanes != state->module->lanes)
-        verify_report(state, VERIFY_AXIS_DIGITS, NULL, "the product of the lane digits is the team",
-                      "a team of %d lanes has other lane digits", state->module->lanes);
-}
-
-/* The digits reach every element, and no step or group is wholly past the extent. */
-static bool digits_cover(const verify_state *state, const ir_axis *axis) {
-    const layout_axis *digits = &axis->digits;
-    layout_holder outer = axis->is_program ? LAYOUT_GROUP : LAYOUT_STEP;
-    int64_t chunk = layout_axis_chunk(digits), outside = layout_axis_radix(digits, outer);
-    int64_t extent = 0;
-    if (outside == 0 || (axis->is_program && !layout_axis_has(digits, LAYOUT_GROUP)))
-        return true;
-    if (axis->extent == NULL || axis->is_program ||
-        !layout_extent_known(&state->module->extents, axis->extent, &extent))
-        return false;
-    if (extent == 0)
-        return true;
-    int64_t needed = extent / chunk + (extent % chunk != 0);
-    return outside == needed;
-}
-
-static void rule_axis_cover(verify_state *state, const ir_axis *axis) {
-    if (layout_axis_check(&axis->digits) == NULL && !digits_cover(state, axis))
-        verify_report(state, VERIFY_AXIS_COVER, NULL,
-                      "steps times elements of a step reach the extent and no further",
-                      "the digits of axis %s do not cover it exactly",
-                      axis->anchor != NULL ? axis->anchor : "-");
-}
-
-void verify_axes(verify_state *state) {
-    for (int i = 0; i < state->module->axis_count; i++) {
-        rule_axis_digits(state, &state->module->axes[i]);
-        rule_axis_cover(state, &state->module->axes[i]);
-    }
-    rule_team_lanes(state);
-}
 
 /* ---- layouts of values ---- */
 static bool layout_holds(const verify_state *state, const ir_value *value) {
@@ -339,63 +276,6 @@ static void check_op(verify_state *state, const ir_op *op) {
         rule_access_width(state, op);
 }
 
-/* ---- loads that are repeated ---- */
-enum { NESTED_ROUNDS = 6 };
-
-typedef struct load_record {
-    const ir_op *original; /* the first load of its anchor */
-    bool stale;            /* its tensor has been stored to since it ran */
-} load_record;
-
-typedef struct load_records {
-    load_record *items;
-    int64_t count, capacity;
-} load_records;
-
-static load_record *find_record(load_records *records, const ir_op *load) {
-    for (int64_t i = 0; i < records->count; i++)
-        if (strcmp(records->items[i].original->anchor, load->anchor) == 0)
-            return &records->items[i];
-    return NULL;
-}
-
-static void visit_load(verify_state *state, load_records *records, const ir_op *load) {
-    if (load->anchor == NULL)
-        return;
-    load_record *record = find_record(records, load);
-    if (record == NULL) {
-        load_record fresh = {.original = load};
-        BASE_PUSH(state->diagnostics->arena, records->items, records->count, records->capacity,
-                  fresh);
-    } else if (record->original == load) {
-        record->stale = false;
-    } else if (record->stale) {
-        record->stale = false; /* one finding for it */
-        verify_report(state, VERIFY_REPEATED_LOAD, load, "no store to the tensor in between",
-                      "a load is repeated after its tensor was stored to");
-    }
-}
-
-/* A loop is walked twice, so that its second round sees the stores of the first; not more than
- * NESTED_ROUNDS loops deep. */
-static void rule_repeated_load(verify_state *state, load_records *records, const ir_region *region,
-                               int depth) {
-    for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        if (op->opcode == IR_LOAD && op->operand_count > 0)
-            visit_load(state, records, op);
-        for (int64_t i = 0; op->opcode == IR_STORE && op->operand_count > 0 && i < records->count;
-             i++)
-            if (records->items[i].original->operands[0] == op->operands[0])
-                records->items[i].stale = true;
-        bool loop = op->opcode == IR_FOR;
-        for (int round = 0; round < (loop && depth < NESTED_ROUNDS ? 2 : 1); round++)
-            for (int i = 0; i < op->region_count; i++)
-                rule_repeated_load(state, records, op->regions[i], depth + loop);
-    }
-}
-
 void verify_mapped(verify_state *state) {
-    load_records records = {0};
     verify_walk(state, &state->module->body, check_op);
-    rule_repeated_load(state, &records, &state->module->body, 0);
 }

@@ -42,7 +42,7 @@ static bool reduce_shape_holds(const verify_state *state, const ir_type *from, c
     return true;
 }
 
-/* Axes of extent 1 spread; others keep extent, and a domain that they have. */
+/* Full axes of extent 1 spread; others keep extent, and a domain that they have. */
 static bool broadcast_shape_holds(const verify_state *state, const ir_type *from,
                                   const ir_type *to) {
     if (from->form == IR_FORM_UNIFORM)
@@ -57,7 +57,7 @@ static bool broadcast_shape_holds(const verify_state *state, const ir_type *from
         return false;
     for (int i = 0; i < from->rank; i++) {
         bool equal = verify_extent_equal(state, from->extent[i], to->extent[i]);
-        if (!equal && !verify_extent_is_one(state, from->extent[i]))
+        if (!equal && !is_one_and_full(state, from, i))
             return false;
         if (equal && from->domain[i] != NULL &&
             !verify_same_value(state, from->domain[i], to->domain[i]))

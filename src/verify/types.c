@@ -1,7 +1,6 @@
 /* Types of results and operands: what the op table says of dtypes, and the broadcast rule.
  *
- *     operand-dtype result-dtype broadcast domain-agree leaf-type literal-range control-type
- *     carry-type
+ *     operand-dtype result-dtype broadcast leaf-type literal-range control-type carry-type
  *
  *     %d = sub %t, %m : f32<N below %k>      %t: f32<N below %k>, %m: f32      holds
  */
@@ -135,37 +134,6 @@ static void rule_broadcast(verify_state *state, const ir_op *op) {
                       "the result has a shape that no operand gives");
 }
 
-/* The one domain of the operands along an axis; false when there are two. */
-static bool common_domain(const verify_state *state, const ir_op *op, int axis,
-                          const ir_value **common) {
-    const ir_type *result = &op->results[0]->type;
-    *common = NULL;
-    for (int k = 0; k < op->operand_count; k++) {
-        const ir_type *type = &op->operands[k]->type;
-        if (type->form != IR_FORM_TILE || type->rank != result->rank ||
-            !verify_extent_equal(state, type->extent[axis], result->extent[axis]) ||
-            type->domain[axis] == NULL)
-            continue;
-        if (*common != NULL && !verify_same_value(state, *common, type->domain[axis]))
-            return false;
-        *common = type->domain[axis];
-    }
-    return true;
-}
-
-static void rule_domain_agree(verify_state *state, const ir_op *op) {
-    const ir_type *result = &op->results[0]->type;
-    for (int i = 0; result->form == IR_FORM_TILE && i < result->rank; i++) {
-        const ir_value *common = NULL;
-        if (!common_domain(state, op, i, &common))
-            verify_report(state, VERIFY_DOMAIN_AGREE, op, "one domain, or a full one",
-                          "operands have two domains along axis %d", i);
-        else if (!verify_same_value(state, common, result->domain[i]))
-            verify_report(state, VERIFY_DOMAIN_AGREE, op, "the domain of the operands",
-                          "the result has another domain along axis %d", i);
-    }
-}
-
 static void check_table_op(verify_state *state, const ir_op *op) {
     const ir_op_info *info = ir_op_describe(op->opcode);
     if (!operands_are_computable(op)) {
@@ -183,7 +151,7 @@ static void check_table_op(verify_state *state, const ir_op *op) {
                           compare ? BASE_BOOL : op->operands[op->operand_count - 1]->type.dtype);
     }
     rule_broadcast(state, op);
-    rule_domain_agree(state, op);
+    verify_table_domains(state, op);
 }
 
 /* ---- leaves ---- */

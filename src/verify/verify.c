@@ -82,6 +82,8 @@ bool verify_module(const ir_module *module, const char *disabled, base_diagnosti
     if (state.broken == 0 && module->level == IR_MAPPED)
         verify_mapped(&state);
     if (state.broken == 0 && module->level != IR_THREAD)
+        verify_loads(&state);
+    if (state.broken == 0 && module->level != IR_THREAD)
         verify_facts(&state);
     if (state.broken == 0 && module->level == IR_THREAD)
         verify_thread(&state);

@@ -41,6 +41,9 @@ bool verify_operand_count_holds(const ir_op *op);
 bool verify_result_count_holds(const ir_op *op);
 bool verify_region_arguments_hold(const ir_op *op);
 bool verify_access_is_formed(const verify_state *state, const ir_op *op);
+/* The extents that the indices of a formed access give at tile and mapped; false when its index
+ * tiles do not broadcast. */
+bool verify_access_shape(const verify_state *state, const ir_op *op, ir_type *shape);
 bool verify_type_is_formed(const verify_state *state, const ir_type *type);
 bool verify_is_scalar(const ir_value *value); /* rank-0 tile, or uniform */
 bool verify_is_tile(const ir_value *value);   /* tile of rank 1 and more */
@@ -54,9 +57,12 @@ bool verify_types_agree(const verify_state *state, const ir_type *a, const ir_ty
 void verify_structure(verify_state *state);
 void verify_access_forms(verify_state *state);
 void verify_types(verify_state *state);
-void verify_shape_change(verify_state *state, const ir_op *op); /* formed, of shape OTHER */
-void verify_axes(verify_state *state);                          /* mapped and thread */
+void verify_shape_change(verify_state *state, const ir_op *op);  /* formed, of shape OTHER */
+void verify_table_domains(verify_state *state, const ir_op *op); /* formed, of the op table */
+void verify_access_domains(verify_state *state, const ir_op *op);
+void verify_axes(verify_state *state); /* mapped and thread */
 void verify_mapped(verify_state *state);
+void verify_loads(verify_state *state); /* tile and mapped */
 void verify_facts(verify_state *state); /* tile and mapped */
 void verify_thread(verify_state *state);
 void verify_thread_memory(verify_state *state);

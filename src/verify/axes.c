@@ -1,0 +1,68 @@
+/* Axes of a planned module: axis-digits, axis-cover. Levels mapped and thread.
+ *
+ *     team 8
+ *     axis row program row extent R digits group *
+ *     axis N   extent N digits lane 8 | slot 4 | step *     8 lanes: the team
+ */
+#include "verify/verify_internal.h"
+
+static void rule_axis_digits(verify_state *state, const ir_axis *axis) {
+    const char *anchor = axis->anchor != NULL ? axis->anchor : "-";
+    const char *reason = layout_axis_check(&axis->digits);
+    bool group = layout_axis_has(&axis->digits, LAYOUT_GROUP);
+    if (reason == NULL && axis->is_program &&
+        (axis->program < 0 || axis->program >= state->module->program_count))
+        reason = "a program axis names a program";
+    if (reason == NULL && axis->is_program != group)
+        reason = "program axes have a group digit, element axes have none";
+    if (reason != NULL)
+        verify_report(state, VERIFY_AXIS_DIGITS, NULL, reason, "axis %s has other digits", anchor);
+}
+
+/* A lane stands at one position of every axis, so that the lanes of all axes make up the team. */
+static void rule_team_lanes(verify_state *state) {
+    int64_t lanes = 1;
+    bool fits = true;
+    for (int i = 0; i < state->module->axis_count; i++) {
+        const layout_axis *digits = &state->module->axes[i].digits;
+        if (layout_axis_check(digits) == NULL)
+            fits = fits &&
+                   !__builtin_mul_overflow(lanes, layout_axis_radix(digits, LAYOUT_LANE), &lanes);
+    }
+    if (!fits || lanes != state->module->lanes)
+        verify_report(state, VERIFY_AXIS_DIGITS, NULL, "the product of the lane digits is the team",
+                      "a team of %d lanes has other lane digits", state->module->lanes);
+}
+
+/* The digits reach every element, and no step or group is wholly past the extent. */
+static bool digits_cover(const verify_state *state, const ir_axis *axis) {
+    const layout_axis *digits = &axis->digits;
+    layout_holder outer = axis->is_program ? LAYOUT_GROUP : LAYOUT_STEP;
+    int64_t chunk = layout_axis_chunk(digits), outside = layout_axis_radix(digits, outer);
+    int64_t extent = 0;
+    if (outside == 0 || (axis->is_program && !layout_axis_has(digits, LAYOUT_GROUP)))
+        return true;
+    if (axis->extent == NULL || axis->is_program ||
+        !layout_extent_known(&state->module->extents, axis->extent, &extent))
+        return false;
+    if (extent == 0)
+        return true;
+    int64_t needed = extent / chunk + (extent % chunk != 0);
+    return outside == needed;
+}
+
+static void rule_axis_cover(verify_state *state, const ir_axis *axis) {
+    if (layout_axis_check(&axis->digits) == NULL && !digits_cover(state, axis))
+        verify_report(state, VERIFY_AXIS_COVER, NULL,
+                      "steps times elements of a step reach the extent and no further",
+                      "the digits of axis %s do not cover it exactly",
+                      axis->anchor != NULL ? axis->anchor : "-");
+}
+
+void verify_axes(verify_state *state) {
+    for (int i = 0; i < state->module->axis_count; i++) {
+        rule_axis_digits(state, &state->module->axes[i]);
+        rule_axis_cover(state, &state->module->axes[i]);
+    }
+    rule_team_lanes(state);
+}
