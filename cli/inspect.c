@@ -10,10 +10,12 @@
 
 enum { SHOW_LIMIT = 1000 };
 
-/* Opens, compiles to the stage and calls `print`; closes whatever happens. */
-static int inspect(const cli_options *options, compile_stage stage, int (*print)(cli_job *job)) {
+/* Opens, compiles to the stage and calls `print`; closes whatever happens. `text` as cli_job_open
+ * takes it. */
+static int inspect_text(const cli_options *options, const base_source *text, compile_stage stage,
+                        int (*print)(cli_job *job)) {
     cli_job job;
-    int status = cli_job_open(&job, options);
+    int status = cli_job_open(&job, options, text);
     if (status == CLI_EXIT_OK)
         status = cli_job_arguments(&job);
     if (status == CLI_EXIT_OK)
@@ -22,6 +24,10 @@ static int inspect(const cli_options *options, compile_stage stage, int (*print)
         status = print(&job);
     cli_job_close(&job);
     return status;
+}
+
+static int inspect(const cli_options *options, compile_stage stage, int (*print)(cli_job *job)) {
+    return inspect_text(options, NULL, stage, print);
 }
 
 /* Text to -o FILE or to standard output. */
@@ -72,11 +78,11 @@ int cli_check(const cli_options *options) {
     }
     cli_print_diagnostics(&job.diagnostics);
     if (status == CLI_EXIT_OK && count == 0)
-        status = inspect(options, COMPILE_TO_TILE, print_checked);
+        status = inspect_text(options, &job.source, COMPILE_TO_TILE, print_checked);
     for (int i = 0; i < count; i++) {
         cli_options one = *options;
         one.kernel = names[i];
-        int result = inspect(&one, COMPILE_TO_TILE, print_checked);
+        int result = inspect_text(&one, &job.source, COMPILE_TO_TILE, print_checked);
         status = result > status ? result : status;
     }
     base_arena_free(&job.arena);

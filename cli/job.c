@@ -3,15 +3,20 @@
 
 #include "generate.h"
 #include "npy.h"
+#include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const base_location nowhere = {0};
+
+/* Past what the readers of kernels and plans take. */
+enum { TEXT_FILE_LIMIT = 1 << 21 };
 
 void cli_print_diagnostics(const base_diagnostics *diagnostics) {
     jmp_buf exhausted;
@@ -32,26 +37,42 @@ static bool read_refused(base_diagnostics *diagnostics, const char *path, int er
     return false;
 }
 
+/* Opening a pipe without a writer does not wait; reading one waits for its writer, as usual. */
+static int open_text(const char *path) {
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int flags = file >= 0 ? fcntl(file, F_GETFL) : -1;
+    if (flags >= 0)
+        (void)fcntl(file, F_SETFL, flags & ~O_NONBLOCK);
+    return file;
+}
+
+/* Up to the limit, which no text may have: its reader then says that it is too large. 0 or an
+ * errno. */
+static int read_text(int file, base_text *text) {
+    char block[65536];
+    while (text->length < TEXT_FILE_LIMIT) {
+        ssize_t got = read(file, block, sizeof block);
+        if (got < 0 && errno != EINTR)
+            return errno;
+        if (got == 0)
+            break;
+        if (got > 0)
+            base_text_append(text, block, (size_t)got);
+    }
+    return 0;
+}
+
 bool cli_read_file(base_arena *arena, const char *path, base_source *source,
                    base_diagnostics *diagnostics) {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open_text(path);
     if (file < 0)
         return read_refused(diagnostics, path, errno);
     base_text text;
     base_text_init(&text, arena);
-    char block[65536];
-    ssize_t got;
-    while ((got = read(file, block, sizeof block)) != 0) {
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0) {
-            int error = errno;
-            close(file);
-            return read_refused(diagnostics, path, error);
-        }
-        base_text_append(&text, block, (size_t)got);
-    }
+    int error = read_text(file, &text);
     close(file);
+    if (error != 0)
+        return read_refused(diagnostics, path, error);
     *source = (base_source){.name = path, .text = text.bytes, .length = (size_t)text.length};
     return true;
 }
@@ -74,12 +95,15 @@ static bool plan_is_family(const char *plan) {
     return plan == NULL || strcmp(plan, "fallback") == 0 || strcmp(plan, "row") == 0;
 }
 
-static int job_open(cli_job *job) {
+static int job_open(cli_job *job, const base_source *text) {
     const cli_options *options = job->options;
     int status = job_machine(job);
     if (status != CLI_EXIT_OK)
         return status;
-    if (!cli_read_file(&job->arena, options->file, &job->source, &job->diagnostics) ||
+    if (text != NULL)
+        job->source = *text;
+    if ((text == NULL &&
+         !cli_read_file(&job->arena, options->file, &job->source, &job->diagnostics)) ||
         (!plan_is_family(options->plan) &&
          !cli_read_file(&job->arena, options->plan, &job->plan, &job->diagnostics))) {
         cli_print_diagnostics(&job->diagnostics);
@@ -99,7 +123,7 @@ static int job_open(cli_job *job) {
                                                     : CLI_EXIT_SYSTEM;
 }
 
-int cli_job_open(cli_job *job, const cli_options *options) {
+int cli_job_open(cli_job *job, const cli_options *options, const base_source *text) {
     memset(job, 0, sizeof *job);
     job->options = options;
     jmp_buf exhausted;
@@ -109,7 +133,7 @@ int cli_job_open(cli_job *job, const cli_options *options) {
         fputs("croft: out of memory\n", stderr);
         return CLI_EXIT_SYSTEM;
     }
-    return job_open(job);
+    return job_open(job, text);
 }
 
 /* ---- arguments ---- */
@@ -139,6 +163,25 @@ static bool is_size(const cli_job *job, const char *name) {
     return false;
 }
 
+/* Decimal, or hexadecimal after 0x; nothing before or behind it but a minus. */
+static bool parse_integer(const char *text, int64_t *value) {
+    const char *digits = text[0] == '-' ? text + 1 : text;
+    bool hexadecimal = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+    if (digits[0] < '0' || digits[0] > '9')
+        return false;
+    char *end = NULL;
+    errno = 0;
+    *value = strtoll(text, &end, hexadecimal ? 16 : 10);
+    return *end == '\0' && errno == 0;
+}
+
+/* A number past the range of double is none, nor is one that would become 0. */
+static bool parse_number(const char *text, double *value) {
+    errno = 0;
+    return base_number_parse(text, strlen(text), value) &&
+           !(errno == ERANGE && (*value == 0 || isinf(*value)));
+}
+
 /* A number, a dtype, or nothing that the name can mean. What the kernel does not know is left to
  * the binding, which reports it whatever its value. */
 static bool parse_plain(cli_job *job, cli_argument *argument, const char *value) {
@@ -147,15 +190,11 @@ static bool parse_plain(cli_job *job, cli_argument *argument, const char *value)
         text->kind = TEXT_ARGUMENT_DTYPE;
         return true;
     }
-    char *end = NULL;
-    errno = 0;
-    long long integer = strtoll(value, &end, 0);
     text->kind = TEXT_ARGUMENT_NUMBER;
-    text->is_integer = end != value && *end == '\0' && errno == 0;
-    text->integer = integer;
-    text->number = (double)integer;
+    text->is_integer = parse_integer(value, &text->integer);
+    text->number = (double)text->integer;
     text_signature_entry entry;
-    if (text->is_integer || base_number_parse(value, strlen(value), &text->number) ||
+    if (text->is_integer || parse_number(value, &text->number) ||
         (!is_size(job, text->name) && !find_entry(job, text->name, &entry)))
         return true;
     base_diagnostic *d =
@@ -200,15 +239,27 @@ static const char *split_inout(cli_job *job, cli_argument *argument, const char 
     return base_arena_copy(&job->arena, value, (size_t)(comma - value));
 }
 
+static const char input_forms[] = "a .npy file, or an array made here such as randn:4x8";
+static const char output_forms[] = "a file to write, or `-` to print";
+
+static bool refuse_empty(cli_job *job, const cli_argument *argument, const char *expected) {
+    base_diagnostics_add(&job->diagnostics, "argument-value", nowhere, "%.200s: no file is named",
+                         argument->text.name)
+        ->expected = expected;
+    return false;
+}
+
 static bool read_tensor(cli_job *job, cli_argument *argument, const text_signature_entry *entry,
                         const char *value, bool open_dtypes) {
     if (argument->mode == IR_OUT) {
         argument->text.kind = TEXT_ARGUMENT_TENSOR;
         argument->text.dtype_open = argument->text.extent_open = true;
         argument->output_path = value;
-        return true;
+        return open_dtypes || value[0] != '\0' || refuse_empty(job, argument, output_forms);
     }
     const char *input = split_inout(job, argument, value);
+    if (input[0] == '\0' || (argument->output_path != NULL && argument->output_path[0] == '\0'))
+        return open_dtypes || refuse_empty(job, argument, input[0] ? output_forms : input_forms);
     if (!cli_generate_is_spec(input)) {
         if (open_dtypes)
             return true;
@@ -248,6 +299,32 @@ static bool read_arguments(cli_job *job, bool open_dtypes) {
     return good;
 }
 
+/* What a file would be replaced by is one output. Devices take any number. */
+static bool outputs_differ(cli_job *job) {
+    char *resolved[CLI_ARGUMENT_LIMIT] = {NULL};
+    for (int i = 0; i < job->argument_count; i++) {
+        const char *path = job->arguments[i].output_path;
+        char place[PATH_MAX];
+        struct stat status;
+        if (path == NULL || strcmp(path, "-") == 0 || cli_output_resolve(path, place) != 0 ||
+            (stat(place, &status) == 0 && !S_ISREG(status.st_mode)))
+            continue;
+        resolved[i] = base_arena_copy(&job->arena, place, strlen(place));
+        for (int k = 0; k < i; k++) {
+            if (resolved[k] == NULL || strcmp(resolved[k], place) != 0)
+                continue;
+            base_diagnostic *d =
+                base_diagnostics_add(&job->diagnostics, "output-repeated", nowhere,
+                                     "`%.100s` and `%.100s` go to one file",
+                                     job->arguments[k].text.name, job->arguments[i].text.name);
+            d->found = resolved[i];
+            d->expected = "a file for each output";
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Files that cannot be read are the system's trouble, everything else the arguments'. */
 static int arguments_status(const cli_job *job) {
     for (int i = 0; i < job->diagnostics.count; i++)
@@ -270,7 +347,7 @@ int cli_job_arguments(cli_job *job) {
             base_arena_copy(&job->arena, pair->name, (size_t)pair->name_length);
     }
     job->argument_count = job->options->pair_count;
-    if (read_arguments(job, false) && read_arguments(job, true))
+    if (read_arguments(job, false) && read_arguments(job, true) && outputs_differ(job))
         return CLI_EXIT_OK;
     cli_print_diagnostics(&job->diagnostics);
     return arguments_status(job);

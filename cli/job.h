@@ -35,7 +35,9 @@ typedef struct cli_job {
     compile_result compiled;
 } cli_job;
 
-int cli_job_open(cli_job *job, const cli_options *options);
+/* `text`: what the file holds, when it has been read already; it outlives the job. NULL: read it.
+ */
+int cli_job_open(cli_job *job, const cli_options *options, const base_source *text);
 /* Reads and generates the arrays that are given; what is missing is the binding's business. */
 int cli_job_arguments(cli_job *job);
 int cli_job_compile(cli_job *job, compile_stage stage, bool partial);
@@ -45,7 +47,8 @@ void cli_job_close(cli_job *job);
 void cli_print_diagnostics(const base_diagnostics *diagnostics);
 /* Prints an array's type and its elements, a row a line, at most 1,000. */
 void cli_print_array(const char *name, const cli_array *array);
-/* Reads a file whole into the arena; false with a finding. */
+/* Reads a text file into the arena, at most a little more than any reader of ours takes; false with
+ * a finding. A pipe is read to its end; one that nobody writes to is empty. */
 bool cli_read_file(base_arena *arena, const char *path, base_source *source,
                    base_diagnostics *diagnostics);
 

@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_TRIES = 1000 };
+enum { NAME_TRIES = 1000, LINK_LIMIT = 40 };
 
 static bool output_refuse(base_diagnostics *diagnostics, const char *path, int error) {
     base_location nowhere = {0};
@@ -67,6 +66,50 @@ static int create_beside(const char *path, char temporary[PATH_MAX]) {
     return -1;
 }
 
+/* `directory of base` + `name`, or `name` alone where it is absolute; false when it is too long. */
+static bool join_beside(const char *base, const char *name, char joined[PATH_MAX]) {
+    const char *slash = name[0] == '/' ? NULL : strrchr(base, '/');
+    int length = slash != NULL ? (int)(slash - base) + 1 : 0;
+    return snprintf(joined, PATH_MAX, "%.*s%s", length, base, name) < PATH_MAX;
+}
+
+/* Follows the link at `path` by one step; 0, or an errno. */
+static int follow_link(char path[PATH_MAX]) {
+    char target[PATH_MAX], joined[PATH_MAX];
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0)
+        return errno;
+    target[length] = '\0';
+    if (!join_beside(path, target, joined))
+        return ENAMETOOLONG;
+    memcpy(path, joined, strlen(joined) + 1);
+    return 0;
+}
+
+int cli_output_resolve(const char *path, char resolved[PATH_MAX]) {
+    char next[PATH_MAX], directory[PATH_MAX];
+    struct stat status;
+    if (path[0] == '\0' || snprintf(next, sizeof next, "%s", path) >= PATH_MAX)
+        return path[0] == '\0' ? ENOENT : ENAMETOOLONG;
+    for (int hops = 0; lstat(next, &status) == 0 && S_ISLNK(status.st_mode); hops++) {
+        int error = hops < LINK_LIMIT ? follow_link(next) : ELOOP;
+        if (error != 0)
+            return error;
+    }
+    if (stat(next, &status) == 0)
+        return realpath(next, resolved) != NULL ? 0 : errno;
+    char *slash = strrchr(next, '/');
+    const char *name = slash != NULL ? slash + 1 : next;
+    if (!join_beside(next, ".", directory) || name[0] == '\0')
+        return name[0] == '\0' ? EISDIR : ENAMETOOLONG;
+    if (realpath(directory, resolved) == NULL)
+        return errno;
+    size_t length = strlen(resolved);
+    const char *separator = strcmp(resolved, "/") == 0 ? "" : "/";
+    int written = snprintf(resolved + length, PATH_MAX - length, "%s%s", separator, name);
+    return written < (int)(PATH_MAX - length) ? 0 : ENAMETOOLONG;
+}
+
 /* All memory is taken before the file exists: an arena that unwinds leaves no file. */
 bool cli_output_stage(cli_output *output, const char *path, const cli_output_part *parts,
                       int part_count, base_diagnostics *diagnostics) {
@@ -74,14 +117,16 @@ bool cli_output_stage(cli_output *output, const char *path, const cli_output_par
     for (int i = 0; i < part_count; i++)
         output->parts[i] = parts[i];
     struct stat status;
-    char resolved[PATH_MAX];
-    bool exists = stat(path, &status) == 0;
+    char target[PATH_MAX];
+    int refused = cli_output_resolve(path, target);
+    if (refused != 0)
+        return output_refuse(diagnostics, path, refused);
+    bool exists = stat(target, &status) == 0;
     if (exists && S_ISDIR(status.st_mode))
         return output_refuse(diagnostics, path, EISDIR);
-    if (exists && access(path, W_OK) != 0)
+    if (exists && access(target, W_OK) != 0)
         return output_refuse(diagnostics, path, errno);
     bool direct = exists && !S_ISREG(status.st_mode);
-    const char *target = !direct && realpath(path, resolved) != NULL ? resolved : path;
     output->path = base_arena_copy(diagnostics->arena, target, strlen(target));
     if (direct)
         return true;

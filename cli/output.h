@@ -11,6 +11,8 @@
 
 #include "base/diagnostic.h"
 
+#include <limits.h>
+
 enum { CLI_OUTPUT_PARTS = 2 };
 
 typedef struct cli_output_part {
@@ -25,6 +27,10 @@ typedef struct cli_output {
     cli_output_part parts[CLI_OUTPUT_PARTS];
     int part_count;
 } cli_output;
+
+/* The file that writing to `path` will make or replace, with links followed, those that lead to no
+ * file yet too. 0, or an errno: no such directory, or links in a ring. */
+int cli_output_resolve(const char *path, char resolved[PATH_MAX]);
 
 /* Writes everything beside `path`. The parts are read again by commit only for a device or pipe. On
  * failure no file is left and a finding is added. */

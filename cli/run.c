@@ -11,7 +11,6 @@
 #include "runtime/cpu.h"
 #include "sim/reference.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -335,26 +334,42 @@ static int check_outputs(run_state *run) {
 
 /* ---- outputs ---- */
 
+static bool is_printed(const cli_argument *argument) {
+    return argument->output_path != NULL && strcmp(argument->output_path, "-") == 0;
+}
+
+/* Devices and pipes first: they can refuse, renaming what is on the disk hardly can. */
+static bool commit_outputs(cli_output *outputs, int count, base_diagnostics *diagnostics) {
+    bool good = true;
+    for (int i = 0; i < count && good; i++)
+        if (outputs[i].temporary == NULL)
+            good = cli_output_commit(&outputs[i], diagnostics);
+    for (int i = 0; i < count && good; i++)
+        if (outputs[i].temporary != NULL)
+            good = cli_output_commit(&outputs[i], diagnostics);
+    for (int i = 0; i < count; i++)
+        cli_output_discard(&outputs[i]);
+    return good;
+}
+
 static int write_outputs(run_state *run) {
     cli_output outputs[CLI_ARGUMENT_LIMIT];
-    int count = 0;
+    int count = 0, parameters = run->module->parameter_count;
     bool good = true;
-    for (int i = 0; i < run->module->parameter_count && good; i++) {
+    for (int i = 0; i < parameters && good; i++) {
         cli_argument *argument = run->tensors[i];
-        if (argument == NULL || argument->output_path == NULL)
-            continue;
-        if (strcmp(argument->output_path, "-") == 0)
-            cli_print_array(argument->text.name, &argument->array);
-        else
+        if (argument != NULL && argument->output_path != NULL && !is_printed(argument))
             good = cli_npy_stage(&outputs[count++], argument->output_path, &argument->array,
                                  &run->job->diagnostics);
     }
-    for (int i = 0; i < count; i++) {
-        if (good)
-            good = cli_output_commit(&outputs[i], &run->job->diagnostics);
-        else
+    if (good)
+        good = commit_outputs(outputs, count, &run->job->diagnostics);
+    else
+        for (int i = 0; i < count; i++)
             cli_output_discard(&outputs[i]);
-    }
+    for (int i = 0; i < parameters && good; i++)
+        if (run->tensors[i] != NULL && is_printed(run->tensors[i]))
+            cli_print_array(run->tensors[i]->text.name, &run->tensors[i]->array);
     if (!good)
         cli_print_diagnostics(&run->job->diagnostics);
     return good ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;
@@ -397,10 +412,9 @@ int cli_run(const cli_options *options) {
                 options->target);
         return CLI_EXIT_USAGE;
     }
-    signal(SIGXFSZ, SIG_IGN); /* a file size limit is then a failed write, not a kill */
     cli_job job;
     run_state run = {.job = &job, .reference_only = reference};
-    int status = cli_job_open(&job, options);
+    int status = cli_job_open(&job, options, NULL);
     if (status == CLI_EXIT_OK)
         status = cli_job_arguments(&job);
     if (status == CLI_EXIT_OK)

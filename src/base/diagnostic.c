@@ -22,21 +22,23 @@ static const char *format_in_arena(base_arena *arena, const char *format, va_lis
     return text;
 }
 
+/* The message first: where memory ends in the middle, no finding is left half made. */
 base_diagnostic *base_diagnostics_add(base_diagnostics *diagnostics, const char *slug,
                                       base_location location, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    base_diagnostic made = {.slug = slug,
+                            .location = location,
+                            .message = format_in_arena(diagnostics->arena, format, arguments)};
+    va_end(arguments);
     base_diagnostic *item;
     if (diagnostics->count < BASE_DIAGNOSTIC_LIMIT) {
         item = &diagnostics->items[diagnostics->count++];
     } else {
-        diagnostics->dropped++;
         item = BASE_NEW(diagnostics->arena, base_diagnostic);
+        diagnostics->dropped++;
     }
-    va_list arguments;
-    va_start(arguments, format);
-    *item = (base_diagnostic){.slug = slug,
-                              .location = location,
-                              .message = format_in_arena(diagnostics->arena, format, arguments)};
-    va_end(arguments);
+    *item = made;
     return item;
 }
 

@@ -12,6 +12,7 @@
 #include "base/checked.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct binder {
@@ -256,9 +257,20 @@ static bool number_fits(base_dtype dtype, int64_t value) {
     return true;
 }
 
+/* As a literal of the kernel's text: neither past the range nor rounded to 0. */
+static bool real_fits(base_dtype dtype, const text_argument *given) {
+    double value = given->number, rounded = (double)(float)value;
+    if (dtype == BASE_F16)
+        rounded = base_f16_to_double(base_f16_from_double(value));
+    if (dtype == BASE_BF16)
+        rounded = base_bf16_to_double(base_bf16_from_double(value));
+    return isinf(rounded) == isinf(value) && (rounded == 0) == (value == 0);
+}
+
 static void check_scalar(binder *b, const text_parameter *parameter, const text_argument *given,
                          base_dtype dtype) {
-    if (base_dtype_is_float(dtype) || (given->is_integer && number_fits(dtype, given->integer)))
+    bool real = base_dtype_is_float(dtype);
+    if (real ? real_fits(dtype, given) : given->is_integer && number_fits(dtype, given->integer))
         return;
     base_diagnostic *item =
         report(b, "argument-range", parameter->location,

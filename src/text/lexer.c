@@ -186,7 +186,7 @@ void text_lexer_init(text_lexer *lexer, base_arena *arena, const base_source *so
         base_diagnostic *item =
             base_diagnostics_add(diagnostics, "source-too-large", location_of(source, SOURCE_LIMIT),
                                  "the kernel file is too large");
-        item->found = base_diagnostics_text(diagnostics, "%zu bytes", source->length);
+        item->found = base_diagnostics_text(diagnostics, "more than %d bytes", SOURCE_LIMIT);
         item->expected = base_diagnostics_text(diagnostics, "at most %d bytes", SOURCE_LIMIT);
         lexer->at = source->length;
         return;

@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+enum { PLAN_LIMIT = 1 << 20 };
+
 typedef struct parser {
     base_arena *arena;
     base_diagnostics *diagnostics;
@@ -228,8 +230,21 @@ static void skip_empty_lines(parser *p) {
         text_ir_lexer_next(&p->lexer);
 }
 
+static bool refuse_size(const base_source *source, base_diagnostics *diagnostics) {
+    if (source->length <= PLAN_LIMIT)
+        return false;
+    base_diagnostic *finding =
+        base_diagnostics_add(diagnostics, "source-too-large", (base_location){.source = source},
+                             "the plan is too large");
+    finding->found = base_diagnostics_text(diagnostics, "more than %d bytes", PLAN_LIMIT);
+    finding->expected = base_diagnostics_text(diagnostics, "at most %d bytes", PLAN_LIMIT);
+    return true;
+}
+
 ir_plan *text_plan_parse(base_arena *arena, const base_source *source,
                          base_diagnostics *diagnostics) {
+    if (refuse_size(source, diagnostics))
+        return NULL;
     parser p = {.arena = arena, .diagnostics = diagnostics, .plan = BASE_NEW(arena, ir_plan)};
     text_ir_names seen[DECISION_KINDS] = {{0}};
     int64_t before = diagnostics->count + diagnostics->dropped;
