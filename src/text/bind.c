@@ -25,7 +25,7 @@ typedef struct binder {
     const text_argument **of_size;
     const char **size_source; /* which argument bound it */
     bool *dtype_bound;
-    bool tensor_missing; /* reported: what it would have bound is not */
+    bool sizes_missing; /* an array was reported: what it would have bound is not */
     const char **dtype_source;
     layout_extents pool;
 } binder;
@@ -137,7 +137,7 @@ static void check_presence(binder *b) {
                        (parameter->kind == TEXT_PARAMETER_SCALAR && parameter->initial == NULL));
         if (given || !needed)
             continue;
-        b->tensor_missing = b->tensor_missing || parameter->kind == TEXT_PARAMETER_TENSOR;
+        b->sizes_missing = b->sizes_missing || parameter->kind == TEXT_PARAMETER_TENSOR;
         base_diagnostic *item =
             report(b, "missing-argument", parameter->location,
                    TEXT("no argument for the parameter `%s`", parameter->name->text));
@@ -332,8 +332,9 @@ static void bind_tensor_sizes(binder *b, const text_parameter *parameter,
         base_diagnostic *item =
             report(b, "rank-mismatch", parameter->location,
                    TEXT("the argument `%s` has the wrong rank", parameter->name->text));
-        item->found = TEXT("%d dimensions", given->rank);
-        item->expected = TEXT("%d dimensions", parameter->rank);
+        item->found = TEXT("%d dimension%s", given->rank, given->rank == 1 ? "" : "s");
+        item->expected = TEXT("%d dimension%s", parameter->rank, parameter->rank == 1 ? "" : "s");
+        b->sizes_missing = true;
         return;
     }
     for (int d = 0; d < parameter->rank; d++) {
@@ -368,7 +369,7 @@ static void bind_sizes(binder *b) {
             bind_tensor_sizes(b, &b->kernel->parameters[i], b->of_parameter[i]);
     for (int64_t s = 0; s < b->kernel->size_count; s++) {
         const text_size *size = &b->kernel->sizes[s];
-        bool needed = !b->partial && !b->tensor_missing && b->of_size[s] == NULL;
+        bool needed = !b->partial && !b->sizes_missing && b->of_size[s] == NULL;
         if (b->bindings->sizes[s] < 0 && needed) {
             base_diagnostic *item =
                 report(b, "unbound-size", size->location,

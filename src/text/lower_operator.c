@@ -215,7 +215,11 @@ static lower_value report_unknown(lowerer *l, const text_expression *node,
     else if (lower_is_function(node->name))
         item->hint = lower_text(l, "a function is called: `%s(...)`", name);
     else
-        item->hint = lower_text(l, "assign it first: `%s = ...`", name);
+        item->hint = lower_text(l,
+                                l->module->program_count > 0
+                                    ? "assign it first: `%s = ...`"
+                                    : "assign it, or let it count programs: `program %s: N`",
+                                name);
     return lower_poison();
 }
 

@@ -45,6 +45,22 @@ const char *text_parser_found(text_parser *parser) {
         parser->lexer.source->text + parser->token.offset, at.length > 60 ? "..." : "");
 }
 
+/* What is written in other languages where an operator or a statement stands. */
+static const char *foreign_hint(const text_token *token) {
+    static const struct {
+        const char *word, *hint;
+    } rows[] = {
+        {"and", "write `&`, with parentheses around comparisons"},
+        {"or", "write `|`, with parentheses around comparisons"},
+        {"not", "write `~`"},
+        {"elif", "write `else if`"},
+    };
+    for (size_t i = 0; token->kind == TEXT_TOKEN_NAME && i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(token->name->text, rows[i].word) == 0)
+            return rows[i].hint;
+    return NULL;
+}
+
 base_diagnostic *text_parser_error(text_parser *parser, const char *expected) {
     if (parser->stopped)
         return BASE_NEW(parser->arena, base_diagnostic);
@@ -53,6 +69,7 @@ base_diagnostic *text_parser_error(text_parser *parser, const char *expected) {
                                                  parser->token.location, "expected %s", expected);
     item->found = found;
     item->expected = expected;
+    item->hint = foreign_hint(&parser->token);
     return item;
 }
 
@@ -330,6 +347,17 @@ static void parse_kernel(text_parser *parser, text_file *file) {
     BASE_PUSH(parser->arena, file->kernels, file->kernel_count, file->kernel_capacity, kernel);
 }
 
+/* To the next line that begins with `kernel`. */
+static void skip_to_kernel(text_parser *parser) {
+    bool line_begins = false;
+    parser->lexer.depth = 0;
+    while (parser->token.kind != TEXT_TOKEN_END &&
+           !(line_begins && text_parser_at_word(parser, TEXT_WORD_KERNEL))) {
+        line_begins = parser->token.kind == TEXT_TOKEN_NEWLINE;
+        text_parser_advance(parser);
+    }
+}
+
 text_file *text_file_parse(base_arena *arena, const base_source *source,
                            base_diagnostics *diagnostics) {
     text_parser *parser = BASE_NEW(arena, text_parser);
@@ -357,11 +385,11 @@ text_file *text_file_parse(base_arena *arena, const base_source *source,
             continue;
         }
         if (diagnostics->count == before || file->kernel_count > 0)
-            text_parser_error(parser, "`kernel`");
-        parser->lexer.depth = 0;
-        while (parser->token.kind != TEXT_TOKEN_END &&
-               !text_parser_at_word(parser, TEXT_WORD_KERNEL))
-            text_parser_advance(parser);
+            text_parser_error(parser, "`kernel`")->hint =
+                parser->token.kind == TEXT_MARK_FLOOR_DIV || parser->token.kind == TEXT_MARK_SLASH
+                    ? "a comment starts with `#`"
+                    : "a kernel is written `kernel name(x: in f32[N], ...) { ... }`";
+        skip_to_kernel(parser);
     }
     if (file->kernel_count == 0 && diagnostics->count == before)
         base_diagnostics_add(diagnostics, "no-kernel", (base_location){source, 1, 1, 0},

@@ -36,8 +36,12 @@ static text_statement *parse_program(text_parser *parser) {
             return NULL;
         }
         axis.name = text_parser_expect_name(parser, "the name of a program axis");
-        if (axis.name == NULL || !text_parser_expect(parser, TEXT_MARK_COLON, "after the name"))
+        if (axis.name == NULL)
             return NULL;
+        if (!text_parser_accept(parser, TEXT_MARK_COLON)) {
+            text_parser_error(parser, "`:` after the name")->hint = "write `program row: R`";
+            return NULL;
+        }
         axis.extent = text_parse_expression(parser);
         if (text_parser_accept_word(parser, TEXT_WORD_STEP) &&
             axis.extent->kind != TEXT_EXPRESSION_ERROR)
@@ -116,13 +120,22 @@ static void reject_expression(text_parser *parser, const text_expression *expres
         item->hint = "`=` assigns, `==` compares";
 }
 
+/* Two names side by side: the first is no statement here. */
+static const char *first_word_hint(const text_name *word) {
+    if (strcmp(word->text, "return") == 0)
+        return "a kernel returns nothing: it stores to its `out` parameters";
+    if (strcmp(word->text, "while") == 0)
+        return "the loop is `for k in 0..N { ... }`";
+    return "a name is assigned without a declaration: `a = ...`";
+}
+
 static text_statement *parse_assignment(text_parser *parser) {
     text_expression *target = text_parse_expression(parser);
     if (target->kind == TEXT_EXPRESSION_ERROR)
         return NULL;
     if (parser->token.kind != TEXT_MARK_ASSIGN) {
         if (parser->token.kind == TEXT_TOKEN_NAME && target->kind == TEXT_EXPRESSION_NAME)
-            text_parser_error(parser, "`=` or `[`");
+            text_parser_error(parser, "`=` or `[`")->hint = first_word_hint(target->name);
         else
             reject_expression(parser, target);
         return NULL;
@@ -157,9 +170,6 @@ static bool words_hint(text_parser *parser, base_diagnostic *item) {
     static const struct {
         const char *word, *hint;
     } rows[] = {
-        {"and", "write `&`, with parentheses around comparisons"},
-        {"or", "write `|`, with parentheses around comparisons"},
-        {"not", "write `~`"},
         {"if", "write `where(condition, a, b)`"},
         {"step", "`step` stands after the end of a range: `0..N step 64`"},
     };
@@ -186,6 +196,10 @@ static text_statement *parse_statement(text_parser *parser) {
     else if (parser->token.kind == TEXT_TOKEN_NAME)
         item->hint = base_diagnostics_text(parser->diagnostics, "`%s` is a reserved word",
                                            parser->token.name->text);
+    else if (parser->token.kind == TEXT_MARK_FLOOR_DIV)
+        item->hint = "a comment starts with `#`";
+    else if (parser->token.kind >= TEXT_MARK_PLUS && parser->token.kind <= TEXT_MARK_CARET)
+        item->hint = "an expression that goes on in the next line stands in parentheses";
     return NULL;
 }
 
@@ -201,7 +215,7 @@ static void parse_and_end_statement(text_parser *parser, text_block *block) {
         return;
     if (parser->diagnostics->count == before) {
         base_diagnostic *item = text_parser_error(parser, "the end of the line");
-        if (!words_hint(parser, item))
+        if (item->hint == NULL && !words_hint(parser, item))
             item->hint = "a statement ends at the end of its line, or goes on inside parentheses";
     }
     if (parser->token.location.line == start.line && parser->token.location.column == start.column)
@@ -225,8 +239,12 @@ static void report_unclosed(text_parser *parser, base_location open) {
 
 void text_parse_block(text_parser *parser, text_block *block) {
     base_location open = parser->token.location;
-    if (!text_parser_expect(parser, TEXT_MARK_OPEN_BRACE, "before a block") ||
-        !text_parser_enter(parser))
+    if (parser->token.kind != TEXT_MARK_OPEN_BRACE) {
+        text_parser_error(parser, "`{` before a block")->hint = "braces stand around every block";
+        return;
+    }
+    text_parser_advance(parser);
+    if (!text_parser_enter(parser))
         return;
     text_parser_skip_newlines(parser);
     while (parser->token.kind != TEXT_MARK_CLOSE_BRACE) {

@@ -75,9 +75,26 @@ static const text_parameter *find_typed(const text_kernel *kernel, const text_na
     return index >= 0 ? &kernel->parameters[index] : NULL;
 }
 
+/* The type that a name of another language means, or NULL. */
+static const char *foreign_type(const char *name) {
+    static const struct {
+        const char *name, *type;
+    } rows[] = {
+        {"float", "f32"},   {"float32", "f32"}, {"fp32", "f32"},      {"half", "f16"},
+        {"float16", "f16"}, {"fp16", "f16"},    {"bfloat16", "bf16"}, {"int", "i32"},
+        {"int32", "i32"},   {"long", "i64"},    {"int64", "i64"},     {"uint32", "u32"},
+        {"int8", "i8"},     {"uint8", "u8"},    {"bool_", "bool"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].type;
+    return NULL;
+}
+
 static void resolve_type(text_kernel *kernel, text_parameter *parameter,
                          base_diagnostics *diagnostics) {
     const text_name *name = parameter->type_name;
+    const char *meant = foreign_type(name->text);
     const text_parameter *declared = find_typed(kernel, name);
     if (declared != NULL && declared->kind == TEXT_PARAMETER_DTYPE) {
         parameter->dtype_parameter = declared->ordinal;
@@ -94,8 +111,12 @@ static void resolve_type(text_kernel *kernel, text_parameter *parameter,
         base_diagnostics_add(diagnostics, "unknown-type", parameter->type_location,
                              "`%s` is not an element type", name->text);
     item->expected = "f32, f16, bf16, i64, i32, u32, i8, u8, bool or a type parameter";
-    item->hint = base_diagnostics_text(
-        diagnostics, "declare a type parameter in the list: `%s: f32 | f16 | bf16`", name->text);
+    item->hint =
+        meant != NULL
+            ? base_diagnostics_text(diagnostics, "write `%s`", meant)
+            : base_diagnostics_text(diagnostics,
+                                    "declare a type parameter in the list: `%s: f32 | f16 | bf16`",
+                                    name->text);
     parameter->kind = TEXT_PARAMETER_BROKEN;
 }
 

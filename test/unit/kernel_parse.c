@@ -82,6 +82,7 @@ static const parse_case cases[] = {
     /* files */
     {"", "no-kernel 1:1"},
     {"x = 1\n", "syntax 1:1"},
+    {"// the kernel\nkernel f() {}", "syntax 1:1"},
     {"kernel f() {}\nx = 1\nkernel g() {}", "syntax 2:1"},
 };
 
@@ -175,6 +176,36 @@ static void a_finding_shows_line_caret_and_hint(void **state) {
     kernel_fixture_free(&f);
 }
 
+/* What is habit elsewhere is answered with what to write here. */
+static void habits_of_other_languages_have_hints(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *hint;
+    } habits[] = {
+        {HEAD "a = where(b and c, d, e)\n}", "write `&`, with parentheses around comparisons"},
+        {HEAD "if a { b = 1 } elif c { b = 2 }\n}", "write `else if`"},
+        {HEAD "return a\n}", "a kernel returns nothing: it stores to its `out` parameters"},
+        {HEAD "var a = 1\n}", "a name is assigned without a declaration: `a = ...`"},
+        {HEAD "a = 1\n + 2\n}",
+         "an expression that goes on in the next line stands in parentheses"},
+        {HEAD "// note\n}", "a comment starts with `#`"},
+        {HEAD "if a:\n b = 1\n}", "braces stand around every block"},
+        {HEAD "program row in R\n}", "write `program row: R`"},
+        {"// a kernel for rows\nkernel f() {}", "a comment starts with `#`"},
+        {"def f(x):\n", "a kernel is written `kernel name(x: in f32[N], ...) { ... }`"},
+        {"kernel f(x: in float32[N]) {}", "write `f32`"},
+    };
+    for (size_t i = 0; i < sizeof habits / sizeof habits[0]; i++) {
+        kernel_fixture f;
+        kernel_fixture_init(&f, habits[i].text, strlen(habits[i].text));
+        text_file_parse(&f.arena, &f.source, &f.diagnostics);
+        assert_true(f.diagnostics.count > 0);
+        assert_non_null(f.diagnostics.items[0].hint);
+        assert_string_equal(f.diagnostics.items[0].hint, habits[i].hint);
+        kernel_fixture_free(&f);
+    }
+}
+
 static void kernels_are_found_by_name_or_when_alone(void **state) {
     (void)state;
     static const char text[] = "kernel a() {}\nkernel b() {}";
@@ -198,6 +229,7 @@ int main(void) {
         cmocka_unit_test(sizes_of_texts_are_bounded),
         cmocka_unit_test(bytes_that_are_no_text_are_reported_once),
         cmocka_unit_test(a_finding_shows_line_caret_and_hint),
+        cmocka_unit_test(habits_of_other_languages_have_hints),
         cmocka_unit_test(kernels_are_found_by_name_or_when_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
