@@ -255,7 +255,8 @@ static bool prepare_pair(generator *g, double low, double high) {
     for (int i = 2; i < g->field_count; i++) {
         if (!base_number_parse(g->fields[i].text, g->fields[i].length, targets[i - 2]) ||
             !isfinite(*targets[i - 2]))
-            return refuse_argument(g, g->fields[i], "a finite number");
+            return refuse_argument(g, g->fields[i],
+                                   "a finite number, or at the end a type such as f16");
     }
     return true;
 }

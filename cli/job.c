@@ -242,24 +242,34 @@ static const char *split_inout(cli_job *job, cli_argument *argument, const char 
 static const char input_forms[] = "a .npy file, or an array made here such as randn:4x8";
 static const char output_forms[] = "a file to write, or `-` to print";
 
-static bool refuse_empty(cli_job *job, const cli_argument *argument, const char *expected) {
-    base_diagnostics_add(&job->diagnostics, "argument-value", nowhere, "%.200s: no file is named",
-                         argument->text.name)
-        ->expected = expected;
+static bool refuse_array(cli_job *job, const cli_argument *argument, const char *message,
+                         const char *found, const char *expected) {
+    base_diagnostic *d = base_diagnostics_add(&job->diagnostics, "argument-value", nowhere,
+                                              "%.200s: %s", argument->text.name, message);
+    d->found = found;
+    d->expected = expected;
     return false;
 }
 
 static bool read_tensor(cli_job *job, cli_argument *argument, const text_signature_entry *entry,
                         const char *value, bool open_dtypes) {
+    if (argument->mode == IR_OUT && cli_generate_is_spec(value))
+        return refuse_array(job, argument, "an output is not made, it is written", value,
+                            output_forms);
     if (argument->mode == IR_OUT) {
         argument->text.kind = TEXT_ARGUMENT_TENSOR;
         argument->text.dtype_open = argument->text.extent_open = true;
         argument->output_path = value;
-        return open_dtypes || value[0] != '\0' || refuse_empty(job, argument, output_forms);
+        return open_dtypes || value[0] != '\0' ||
+               refuse_array(job, argument, "no file is named", NULL, output_forms);
     }
     const char *input = split_inout(job, argument, value);
     if (input[0] == '\0' || (argument->output_path != NULL && argument->output_path[0] == '\0'))
-        return open_dtypes || refuse_empty(job, argument, input[0] ? output_forms : input_forms);
+        return open_dtypes || refuse_array(job, argument, "no file is named", NULL,
+                                           input[0] ? output_forms : input_forms);
+    if (strcmp(input, "-") == 0)
+        return refuse_array(job, argument, "`-` prints, it does not read", NULL,
+                            argument->mode == IR_IN ? input_forms : "`in.npy,-`");
     if (!cli_generate_is_spec(input)) {
         if (open_dtypes)
             return true;

@@ -13,6 +13,12 @@ static int command_version(const cli_options *options) {
     return CLI_EXIT_OK;
 }
 
+static int command_help(const cli_options *options) {
+    (void)options;
+    cli_options_usage(stdout);
+    return CLI_EXIT_OK;
+}
+
 typedef struct command_row {
     const char *name;
     int (*run)(const cli_options *options);
@@ -20,8 +26,9 @@ typedef struct command_row {
 } command_row;
 
 static const command_row commands[] = {
-    {"run", cli_run, true},   {"check", cli_check, true}, {"emit", cli_emit, true},
-    {"plan", cli_plan, true}, {"show", cli_show, true},   {"version", command_version, false},
+    {"run", cli_run, true},        {"check", cli_check, true}, {"emit", cli_emit, true},
+    {"plan", cli_plan, true},      {"show", cli_show, true},   {"version", command_version, false},
+    {"help", command_help, false},
 };
 
 static int command_dispatch(const cli_options *options) {
@@ -54,7 +61,9 @@ int main(int argc, char **argv) {
     if (!cli_options_parse(argc, argv, &options))
         return CLI_EXIT_USAGE;
     int status = CLI_EXIT_OK;
-    if (options.help || options.command == NULL) {
+    if (options.version && !options.help) {
+        status = command_version(&options);
+    } else if (options.help || options.command == NULL) {
         cli_options_usage(options.help ? stdout : stderr);
         status = options.help ? CLI_EXIT_OK : CLI_EXIT_USAGE;
     } else {

@@ -15,12 +15,13 @@ void cli_options_usage(FILE *out) {
           "  croft emit FILE.croft [NAME=VALUE ...]  print the source for a target\n"
           "  croft plan FILE.croft [NAME=VALUE ...]  print how it is mapped to the machine\n"
           "  croft show FILE.npy                     print an array\n"
-          "  croft version\n"
+          "  croft version, croft help\n"
           "\n"
           "values\n"
           "  x=in.npy  y=out.npy  z=in.npy,out.npy   arrays of in, out and inout tensors\n"
-          "  x=randn:4x8[:DTYPE]  arange:4x8  ones:4x8  randint:4:0:8   made here (also zeros,\n"
-          "                       uniform, const:4x8:VALUE, special, magnitudes)\n"
+          "  x=randn:4x8[:DTYPE]  arange:4x8  ones:4x8  zeros:4x8   made here; more forms:\n"
+          "                       randint:4:LOW:HIGH  uniform:4:LOW:HIGH  randn:4:MEAN:DEVIATION\n"
+          "                       const:4x8:VALUE,VALUE  special:4x8  magnitudes:4x8\n"
           "  y=-                  print the output\n"
           "  eps=1e-6  R=4  T=bf16                   scalars, sizes, element types\n"
           "\n"
@@ -31,8 +32,11 @@ void cli_options_usage(FILE *out) {
           "  --plan PLAN          fallback, row, or a file with a plan, obeyed exactly\n"
           "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
           "  --check              run: compare with the reference; exit 1 above the bound\n"
-          "  --tol X              run: an absolute tolerance, tightens the bound\n"
-          "  --seed N  --threads N  --compiler PATH  -o FILE\n"
+          "  --tol X              with --check: an absolute tolerance, tightens the bound\n"
+          "  --seed N             of generated inputs, 1 when not given\n"
+          "  --threads N          at most this many; 0, the default: one a processor\n"
+          "  --compiler PATH      instead of the first of cc, gcc, clang\n"
+          "  -o FILE              emit and plan: into a file\n"
           "\n"
           "exit codes: 0 fine, 1 a check failed, 2 usage, 3 kernel, arguments or plan refused,\n"
           "4 file, compiler, device or memory\n",
@@ -66,6 +70,7 @@ static const option_row option_rows[] = {
     {"--threads", OPTION_INTEGER, offsetof(cli_options, threads)},
     {"--tol", OPTION_REAL, offsetof(cli_options, tolerance)},
     {"--check", OPTION_FLAG, offsetof(cli_options, check)},
+    {"--version", OPTION_FLAG, offsetof(cli_options, version)},
     {"--help", OPTION_FLAG, offsetof(cli_options, help)},
     {"-h", OPTION_FLAG, offsetof(cli_options, help)},
 };
@@ -162,5 +167,7 @@ bool cli_options_parse(int argc, char **argv, cli_options *options) {
         }
         i += taken;
     }
+    if (options->tolerance > 0 && !options->check)
+        return usage_error("the option needs --check", "--tol");
     return true;
 }

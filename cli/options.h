@@ -39,7 +39,7 @@ typedef struct cli_options {
     int threads;          /* --threads N; 0: all processors */
     bool check;           /* --check */
     double tolerance;     /* --tol X; 0: none */
-    bool help;
+    bool help, version;
 } cli_options;
 
 /* False, with the reason on stderr, when the words are off. */

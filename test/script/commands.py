@@ -69,6 +69,20 @@ def check_printing():
              first.code == 0 and first.out == second.out, f"{first}\n{second}")
 
 
+def check_words():
+    """Words on the command line that cannot mean anything are refused, and nothing is written."""
+    for words, code, said in ((["--version"], 0, "croft "), (["help"], 0, "--check"),
+                              (["run", SOFTMAX, "x=ones:2x4", "y=-", "--tol", "1"], 2, "--check"),
+                              (["run", SOFTMAX, "x=ones:2x4", "y=ones:2x4"], 3, "argument-value"),
+                              (["run", SOFTMAX, "x=-", "y=-"], 3, "argument-value"),
+                              (["run", SOFTMAX, "x=randn:2x4:float16", "y=-"], 3, "such as f16")):
+        result = croft(*words)
+        case(f"words_{'_'.join(words)}", result.code == code and said in result.text, result)
+    wrong = croft("run", SOFTMAX, "x=ones:4", "y=-")
+    case("a_wrong_rank_is_one_finding",
+         wrong.code == 3 and wrong.err.count("error:") == 1 and "rank-mismatch" in wrong.err, wrong)
+
+
 def examples():
     return sorted((command.ROOT / "examples").glob("*.croft"))
 
@@ -216,6 +230,7 @@ def check_special_values():
 def main():
     check_inputs()
     check_printing()
+    check_words()
     check_plans()
     check_generality()
     check_edges()
