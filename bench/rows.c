@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 2, ROUNDS = 15, COMPILE_RUNS = 101, NAMES = 64 };
+enum { THREADS = 2, ROUNDS = 41, COMPILE_RUNS = 101, NAMES = 64 };
 
 extern char **environ;
 
@@ -108,18 +108,18 @@ static void bench_softmax(runtime_device *device, runtime_team *team) {
     printf("softmax f32 1024x4096, %d threads                 Croft        peer      ratio\n",
            THREADS);
     print_ratio("against scalar_rows (one thread)",
-                bench_compare(bench_kernel_run, &kernel, bench_scalar_run, problem, ROUNDS, 0.05),
+                bench_compare(bench_kernel_run, &kernel, bench_scalar_run, problem, ROUNDS, 0.01),
                 8.0);
     printf("  largest difference from it, relative          %.2g\n", bench_difference(problem));
     team_work work = {team, problem, __builtin_cpu_supports("avx512f") != 0};
     if (work.wide || (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))) {
         print_ratio("against vector_softmax (same threads)",
-                    bench_compare(bench_kernel_run, &kernel, vector_run, &work, ROUNDS, 0.05),
+                    bench_compare(bench_kernel_run, &kernel, vector_run, &work, ROUNDS, 0.01),
                     0.80);
         printf("  its exponential                               %.2f ulp at most, %d lanes\n",
                vector_exp_error(work.wide), work.wide ? 16 : 8);
     }
-    bench_pair copy = bench_compare(bench_kernel_run, &kernel, copy_run, &work, ROUNDS, 0.05);
+    bench_pair copy = bench_compare(bench_kernel_run, &kernel, copy_run, &work, ROUNDS, 0.01);
     double bytes = 2.0 * 4.0 * 1024.0 * 4096.0;
     printf("  rate: Croft %.1f GB/s, copy %.1f GB/s (read + write)\n", bytes / copy.a_s * 1e-9,
            bytes / copy.b_s * 1e-9);
@@ -139,7 +139,7 @@ static void bench_own_vectors(runtime_device *plain, runtime_device *unvectorise
         opened = bench_kernel_open(&a, unvectorised, problem, stdout) && opened;
         if (opened) {
             print_ratio(bench_operators[i].name,
-                        bench_compare(bench_kernel_run, &a, bench_kernel_run, &b, ROUNDS, 0.01),
+                        bench_compare(bench_kernel_run, &a, bench_kernel_run, &b, ROUNDS, 0.004),
                         0.90);
         } else {
             missed_gates++;
@@ -277,7 +277,10 @@ int main(int count, char **words) {
         fprintf(stderr, "out of memory\n");
         return 1;
     }
-    printf("machine %s\n", machine_host()->name);
+    double load = 0.0;
+    getloadavg(&load, 1);
+    printf("machine %s, load average %.1f%s\n", machine_host()->name, load,
+           load > 0.5 ? ": others disturb this run" : "");
     bench_softmax(device, team);
     bench_own_vectors(device, unvectorised);
     bench_compile();
