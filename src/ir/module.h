@@ -277,8 +277,8 @@ typedef struct ir_monoid_info {
 
 const ir_monoid_info *ir_monoid_describe(ir_monoid monoid);
 ir_monoid ir_monoid_find(const char *text, size_t length); /* IR_MONOID_COUNT when unknown */
-/* The identity of a reduction of `dtype`, which is a value of that type, in the state's dtype (f32, i32,
- * u32, i64, index, bool): the least u8 is 0, in i32. */
+/* The identity of a reduction of `dtype`, which is a value of that type, in the state's dtype (f32,
+ * i32, u32, i64, index, bool): the least u8 is 0, in i32. */
 ir_constant ir_monoid_identity(ir_monoid monoid, base_dtype dtype);
 /* The dtype in which a reduction of `dtype` accumulates, and the dtype of its result. */
 base_dtype ir_monoid_state(ir_monoid monoid, base_dtype dtype);

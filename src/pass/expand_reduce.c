@@ -10,8 +10,7 @@
 
 static ir_value *reduce_identity(expand_state *state, const ir_op *reduce) {
     base_dtype dtype = reduce->operands[0]->type.dtype;
-    return ir_build_constant(&state->builder,
-                             ir_monoid_identity(reduce->attributes.monoid, dtype));
+    return ir_build_constant(&state->builder, ir_monoid_identity(reduce->attributes.monoid, dtype));
 }
 
 int expand_reduce_axis(const ir_op *reduce) {
