@@ -25,6 +25,8 @@ static void push_digit(layout_axis *digits, layout_holder holder, int64_t radix)
 /* The axis on the last dimension of an access, -1 when there is none. */
 static int access_last_axis(const planner_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
+    if (access->rank == 0)
+        return -1;
     const ir_index *last = &access->index[access->rank - 1];
     if (last->kind == IR_INDEX_GATHER) {
         const ir_value *tile = op->operands[last->operand];
@@ -125,9 +127,8 @@ static bool op_is_math(ir_opcode opcode) {
 /* A range on the last dimension, along the axis with lanes: neighbours in memory. */
 static int access_width(const planner_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
-    bool contiguous = access->rank > 0 && state->lane_axis >= 0 &&
-                      access->index[access->rank - 1].kind == IR_INDEX_RANGE &&
-                      access_last_axis(state, op) == state->lane_axis;
+    bool contiguous = state->lane_axis >= 0 && access_last_axis(state, op) == state->lane_axis &&
+                      access->index[access->rank - 1].kind == IR_INDEX_RANGE;
     return contiguous ? state->machine->subgroup : 1;
 }
 
