@@ -37,6 +37,13 @@ explore_number explore_extent(const explore_place *place, const layout_extent *e
 /* lane * lane_stride + slot * slot_stride, as 64 bits hold it. */
 int64_t explore_position(const explore_place *place, int64_t lane_stride, int64_t slot_stride);
 
+/* Exact arithmetic of integers and bools; b is 0 where the op has one operand. The result is still
+ * to be wrapped. NULL: the op has none. */
+typedef int64_t (*explore_function)(base_dtype dtype, int64_t a, int64_t b);
+explore_function explore_integer_function(ir_opcode opcode);
+/* The value as the dtype holds it. */
+int64_t explore_wrapped(base_dtype dtype, int64_t value);
+
 /* Calls visit for the ops of the module at places of several sizes until the work is used up. */
 void explore_module(verify_state *state, void (*visit)(explore_place *place, const ir_op *op));
 

@@ -89,5 +89,9 @@ bool verify_module(const ir_module *module, const char *disabled, base_diagnosti
         verify_thread(&state);
     if (state.broken == 0 && module->level == IR_THREAD)
         verify_thread_memory(&state);
+    if (state.broken == 0 && module->level == IR_THREAD)
+        verify_reductions(&state);
+    if (state.broken == 0 && module->level == IR_THREAD)
+        verify_replay(&state);
     return state.broken == 0;
 }

@@ -20,6 +20,8 @@ typedef struct verify_state {
     base_diagnostics *diagnostics;
     int64_t broken;
     const ir_value **visible; /* by number: the value that is defined here, or NULL */
+    int8_t *carry; /* thread, by number: 1 + the carry operand of an op that joins an element to the
+                      carry of a reduction, else 0 */
 } verify_state;
 
 const char *verify_rule_slug(verify_rule rule);
@@ -66,5 +68,7 @@ void verify_loads(verify_state *state); /* tile and mapped */
 void verify_facts(verify_state *state); /* tile and mapped */
 void verify_thread(verify_state *state);
 void verify_thread_memory(verify_state *state);
+void verify_reductions(verify_state *state); /* thread; sets carry */
+void verify_replay(verify_state *state);     /* thread, after verify_reductions */
 
 #endif

@@ -1,0 +1,317 @@
+/* Replay: sizes in rounds, a few groups, all iterations of short loops and some of long ones.
+ *
+ * Sizes are chosen around the elements of one step: two steps of which one is guarded, less than
+ * one step, exactly two. What is passed over (the middle of a long loop, a branch whose condition
+ * depends on data) may have pushed and stored anything.
+ */
+#include "verify/replay_internal.h"
+
+#include <string.h>
+
+enum {
+    WORK = 120000,
+    ROUNDS = 3,
+    GROUPS = 3,
+    SHORT = 8, /* iterations of a loop that is replayed whole; else these at its ends: */
+    FIRST = 3,
+    LAST = 2,
+    CELLS = 1 << 18,      /* of a tensor that is followed */
+    ARRAY_WORDS = 1 << 13 /* of an array that is followed */
+};
+
+bool replay_is_news(replay *r, const ir_op *op) {
+    for (int i = 0; i < r->reported_count; i++)
+        if (r->reported[i] == op)
+            return false;
+    if (r->reported_count == BASE_DIAGNOSTIC_LIMIT)
+        return false;
+    r->reported[r->reported_count++] = op;
+    return true;
+}
+
+/* ---- control ---- */
+static void replay_region(replay *r, const ir_region *region);
+
+/* Nothing is known of what the region pushes and stores. */
+static void pass_over(replay *r, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (op->opcode == IR_PUSH)
+            replay_array_of(r, op->operands[0])->maybe = true;
+        replay_tensor *tensor =
+            op->opcode == IR_STORE ? replay_tensor_of(r, op->operands[0]) : NULL;
+        if (tensor != NULL)
+            tensor->maybe = true;
+        for (int k = 0; k < op->region_count; k++)
+            pass_over(r, op->regions[k]);
+    }
+}
+
+static void forget_results(replay *r, const ir_op *op) {
+    for (int i = 0; i < op->result_count; i++)
+        replay_clear(replay_of(r, op->results[i]));
+    for (int k = 0; k < op->region_count; k++)
+        pass_over(r, op->regions[k]);
+}
+
+static void replay_iteration(replay *r, const ir_op *op, int64_t index) {
+    const ir_region *body = op->regions[0];
+    const ir_op *yield = ir_region_yield(body);
+    replay_value *counter = replay_of(r, body->arguments[0]);
+    replay_clear(counter);
+    replay_numbers(r, counter)[0] = index;
+    for (int i = 0; i < op->result_count; i++)
+        replay_copy(r, replay_of(r, body->arguments[1 + i]), replay_of(r, op->results[i]));
+    replay_region(r, body);
+    for (int i = 0; i < op->result_count && i < yield->operand_count; i++)
+        replay_copy(r, replay_of(r, op->results[i]), replay_of(r, yield->operands[i]));
+}
+
+static void replay_for(replay *r, const ir_op *op) {
+    const replay_value *bound[3];
+    bool known = true;
+    for (int i = 0; i < 3; i++) {
+        bound[i] = replay_of(r, op->operands[i]);
+        known = known && bound[i]->known;
+    }
+    int64_t lo = known ? replay_number(bound[0], 0) : 0,
+            hi = known ? replay_number(bound[1], 0) : 0;
+    int64_t step = known ? replay_number(bound[2], 0) : 1, span = 0;
+    if (!known || step < 1 || __builtin_sub_overflow(hi, lo, &span)) {
+        forget_results(r, op);
+        return;
+    }
+    for (int i = 0; i < op->result_count; i++)
+        replay_copy(r, replay_of(r, op->results[i]), replay_of(r, op->operands[3 + i]));
+    int64_t trips = span > 0 ? (span - 1) / step + 1 : 0;
+    if (trips > SHORT)
+        pass_over(r, op->regions[0]);
+    for (int64_t i = 0; i < trips && r->work > 0; i++) {
+        if (trips > SHORT && i == FIRST)
+            i = trips - LAST;
+        replay_iteration(r, op, lo + i * step);
+    }
+}
+
+static void replay_if(replay *r, const ir_op *op) {
+    const replay_value *condition = replay_of(r, op->operands[0]);
+    if (!condition->known) {
+        forget_results(r, op);
+        return;
+    }
+    const ir_region *side = op->regions[replay_number(condition, 0) != 0 ? 0 : 1];
+    replay_region(r, side);
+    const ir_op *yield = ir_region_yield(side);
+    for (int i = 0; i < op->result_count && i < yield->operand_count; i++)
+        replay_copy(r, replay_of(r, op->results[i]), replay_of(r, yield->operands[i]));
+}
+
+static void start_array(replay *r, const ir_op *op) {
+    replay_array *array = replay_array_of(r, op->results[0]);
+    int64_t cells = 0;
+    int words =
+        op->results[0]->type.slots > 0 ? (r->lanes * op->results[0]->type.slots + 63) / 64 : 1;
+    array->maybe = false;
+    array->words = 0;
+    if (!layout_extent_evaluate(op->results[0]->type.extent[0], r->sizes, &cells) || cells < 0 ||
+        cells > ARRAY_WORDS / words)
+        return;
+    if (array->unset == NULL || array->cells != cells)
+        array->unset = BASE_NEW_ARRAY(r->arena, uint64_t, cells * words);
+    array->cells = cells;
+    array->words = words;
+    memset(array->unset, 0xff, sizeof(uint64_t) * (size_t)(cells * words));
+}
+
+static void replay_op(replay *r, const ir_op *op) {
+    if (op->opcode == IR_FOR)
+        replay_for(r, op);
+    else if (op->opcode == IR_IF)
+        replay_if(r, op);
+    else if (op->opcode == IR_LOAD)
+        replay_load(r, op);
+    else if (op->opcode == IR_STORE)
+        replay_store(r, op);
+    else if (op->opcode == IR_PULL)
+        replay_pull(r, op);
+    else if (op->opcode == IR_PUSH)
+        replay_push(r, op);
+    else if (op->opcode == IR_PRIVATE)
+        start_array(r, op);
+    else if (op->opcode == IR_SELECT)
+        replay_select(r, op);
+    else if (op->result_count == 1)
+        replay_compute(r, op);
+}
+
+static void replay_region(replay *r, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL && r->work > 0; op = op->next) {
+        if (op->opcode != IR_WHEN) {
+            replay_op(r, op);
+            continue;
+        }
+        const ir_value *outer = r->when;
+        r->when = op->operands[0];
+        replay_region(r, op->regions[0]);
+        r->when = outer;
+    }
+}
+
+/* ---- sizes ---- */
+static bool formula_uses(const layout_extent *extent, int64_t symbol) {
+    if (extent == NULL)
+        return false;
+    if (extent->kind == LAYOUT_EXTENT_SYMBOL)
+        return extent->value == symbol;
+    return formula_uses(extent->left, symbol) || formula_uses(extent->right, symbol);
+}
+
+/* Elements of one step, and whether only programs are counted by the symbol. */
+static int64_t step_of(const ir_module *module, int64_t symbol, bool *programs) {
+    int64_t chunk = 1, lanes = 1;
+    bool elements = false;
+    *programs = false;
+    for (int i = 0; i < module->axis_count; i++) {
+        const ir_axis *axis = &module->axes[i];
+        bool uses = formula_uses(axis->extent, symbol);
+        int64_t own = layout_axis_chunk(&axis->digits), known = 0;
+        if (axis->is_program) {
+            *programs = *programs || uses;
+            lanes = uses && own > lanes ? own : lanes;
+            continue;
+        }
+        elements = elements || uses;
+        chunk = own > chunk ? own : chunk;
+        if (layout_extent_known(&module->extents, axis->extent, &known) && known < 2048)
+            chunk = known > chunk ? known : chunk; /* a block of a longer axis */
+    }
+    *programs = *programs && !elements;
+    return *programs ? lanes : chunk;
+}
+
+static int64_t chosen_size(const ir_module *module, int64_t symbol, int round) {
+    bool programs = false;
+    int64_t step = step_of(module, symbol, &programs);
+    if (programs)
+        return round == 0 ? 2 * step + 1 : round == 1 ? 2 : step;
+    return round == 0 ? step + 3 + 2 * symbol : round == 1 ? 5 + symbol : 2 * step;
+}
+
+static bool start_tensor(replay *r, const ir_parameter *parameter, replay_tensor *tensor) {
+    *tensor = (replay_tensor){.value = parameter->value, .mode = parameter->mode, .cells = 1};
+    for (int d = 0; d < parameter->value->type.rank; d++) {
+        if (!layout_extent_evaluate(parameter->value->type.extent[d], r->sizes,
+                                    &tensor->extent[d]) ||
+            tensor->extent[d] < 0)
+            return false;
+        if (tensor->cells >= 0 &&
+            (__builtin_mul_overflow(tensor->cells, tensor->extent[d], &tensor->cells) ||
+             tensor->cells > CELLS))
+            tensor->cells = -1;
+    }
+    return true;
+}
+
+static bool start_round(replay *r, int round) {
+    static const int64_t loaded[ROUNDS] = {1, 0, 3};
+    const ir_module *module = r->state->module;
+    r->loaded = loaded[round];
+    r->sites = NULL;
+    r->site_count = r->site_capacity = 0;
+    r->run = 0;
+    for (int64_t i = 0; i < module->extents.symbol_count; i++)
+        r->sizes[i] = module->extents.symbols[i].known ? module->extents.symbols[i].value
+                                                       : chosen_size(module, i, round);
+    for (int i = 0; i < module->parameter_count; i++)
+        if (module->parameters[i].is_tensor && module->parameters[i].value != NULL &&
+            !start_tensor(r, &module->parameters[i], &r->tensors[i]))
+            return false;
+    return true;
+}
+
+/* Outputs that are read need to know who wrote them. */
+static void follow_outputs(replay *r, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        replay_tensor *tensor = op->opcode == IR_LOAD ? replay_tensor_of(r, op->operands[0]) : NULL;
+        if (tensor != NULL && tensor->mode == IR_OUT && tensor->owner == NULL && tensor->cells >= 0)
+            tensor->owner = BASE_NEW_ARRAY(r->arena, int32_t, tensor->cells);
+        for (int k = 0; k < op->region_count; k++)
+            follow_outputs(r, op->regions[k]);
+    }
+}
+
+static void replay_round(replay *r, int round) {
+    const ir_module *module = r->state->module;
+    int64_t groups = 1;
+    if (!start_round(r, round) ||
+        (module->groups != NULL && !layout_extent_evaluate(module->groups, r->sizes, &groups)))
+        return;
+    follow_outputs(r, &module->body);
+    for (int g = 0; g < GROUPS && g < groups && r->work > 0; g++) {
+        r->group = g == 0 ? 0 : g == 1 ? groups - 1 : 1;
+        for (int i = 0; i < module->parameter_count; i++)
+            r->tensors[i].maybe = false;
+        replay_region(r, &module->body);
+        r->run++;
+    }
+}
+
+/* ---- setting up ---- */
+static bool module_is_formed(const verify_state *state, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (!verify_op_is_formed(state, op))
+            return false;
+        for (int k = 0; k < op->region_count; k++)
+            if (!module_is_formed(state, op->regions[k]))
+                return false;
+    }
+    return true;
+}
+
+static bool start_value(replay *r, const ir_value *value) {
+    replay_value *v = replay_of(r, value);
+    int64_t positions =
+        value->type.form == IR_FORM_SLOTS ? (int64_t)r->lanes * value->type.slots : 1;
+    if (positions > REPLAY_POSITIONS || positions < 1)
+        return false;
+    v->positions = (int)positions;
+    v->words = (v->positions + 63) / 64;
+    v->plane[0] = BASE_NEW_ARRAY(r->arena, uint64_t, v->words * REPLAY_PLANES);
+    for (int plane = 1; plane < REPLAY_PLANES; plane++)
+        v->plane[plane] = v->plane[0] + plane * v->words;
+    return true;
+}
+
+/* False when a lane has more slots than are followed. */
+static bool start_values(replay *r, const ir_region *region) {
+    for (int i = 0; i < region->argument_count; i++)
+        if (!start_value(r, region->arguments[i]))
+            return false;
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int i = 0; i < op->result_count; i++)
+            if (!start_value(r, op->results[i]))
+                return false;
+        for (int k = 0; k < op->region_count; k++)
+            if (!start_values(r, op->regions[k]))
+                return false;
+    }
+    return true;
+}
+
+void verify_replay(verify_state *state) {
+    const ir_module *module = state->module;
+    replay r = {.state = state,
+                .arena = state->diagnostics->arena,
+                .lanes = module->lanes,
+                .carry = state->carry,
+                .work = WORK};
+    if (!module_is_formed(state, &module->body))
+        return;
+    r.values = BASE_NEW_ARRAY(r.arena, replay_value, module->next_value);
+    r.arrays = BASE_NEW_ARRAY(r.arena, replay_array, module->next_value);
+    r.tensors = BASE_NEW_ARRAY(r.arena, replay_tensor, module->parameter_count + 1);
+    r.sizes = BASE_NEW_ARRAY(r.arena, int64_t, module->extents.symbol_count + 1);
+    if (module->lanes < 1 || !start_values(&r, &module->body))
+        return;
+    for (int round = 0; round < ROUNDS && r.work > 0; round++)
+        replay_round(&r, round);
+}

@@ -1,0 +1,211 @@
+/* Replay of loads, stores, pulls and pushes: element-observed, store-once, output-load, and what
+ * private arrays hold.
+ *
+ * Of a tensor it is known which cells each store has written, and which lane of which group wrote a
+ * cell of an output last; of a private array, which lanes have pushed an element to a cell.
+ */
+#include "verify/replay_internal.h"
+
+#include <string.h>
+
+replay_array *replay_array_of(replay *r, const ir_value *array) {
+    return &r->arrays[array->number];
+}
+
+replay_tensor *replay_tensor_of(replay *r, const ir_value *tensor) {
+    for (int i = 0; i < r->state->module->parameter_count; i++)
+        if (r->tensors[i].value != NULL && r->tensors[i].value == tensor)
+            return &r->tensors[i];
+    return NULL;
+}
+
+static bool bit_of(const uint64_t *bits, int64_t position) {
+    return (bits[position / 64] >> (position % 64) & 1) != 0;
+}
+
+/* The lane that an access of this shape acts for: 0 is all of them. */
+static int32_t lane_of(int positions, int position, int slots) {
+    return positions == 1 ? 0 : 1 + position / slots;
+}
+
+static int slots_of(const ir_value *value) {
+    return value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
+}
+
+/* ---- loads ---- */
+/* The cell was stored before by this group: by this lane, or by all. */
+static void check_output(replay *r, const ir_op *op, const replay_tensor *tensor, int64_t cell,
+                         int32_t lane) {
+    int32_t first = r->run * (r->lanes + 1), owner = tensor->owner[cell] - 1;
+    bool stored = owner >= first;
+    if ((!stored && tensor->maybe) || (stored && (owner == first || owner == first + lane)) ||
+        !replay_is_news(r, op))
+        return;
+    verify_report(r->state, VERIFY_OUTPUT_LOAD, op, "a store by the same lane before",
+                  stored ? "a cell of an out tensor is read by a lane that did not store it"
+                         : "a cell of an out tensor is read before it is stored");
+}
+
+static void check_outputs(replay *r, const ir_op *op, const replay_tensor *tensor,
+                          const uint64_t *active) {
+    int slots = slots_of(op->results[0]);
+    int positions = replay_of(r, op->results[0])->positions;
+    int64_t cell = 0;
+    r->work -= positions;
+    for (int p = 0; p < positions; p++)
+        if (bit_of(active, p) && replay_cell(r, op, tensor, p, slots, &cell))
+            check_output(r, op, tensor, cell, lane_of(positions, p, slots));
+}
+
+void replay_load(replay *r, const ir_op *op) {
+    replay_value *result = replay_of(r, op->results[0]);
+    const replay_tensor *tensor = replay_tensor_of(r, op->operands[0]);
+    const ir_access *access = op->attributes.access;
+    uint64_t active[REPLAY_WORDS];
+    replay_clear(result);
+    bool decided = replay_active(r, op, result->positions, active);
+    bool range = access->mask_kind == IR_MASK_RANGE;
+    r->work -= 4 + result->words + (range ? result->positions : 0);
+    for (int w = 0; w < result->words; w++) {
+        uint64_t planes[2], on = decided ? active[w] : ~UINT64_C(0);
+        replay_index_planes(r, op, w, planes);
+        result->plane[REPLAY_OUTSIDE][w] = (planes[REPLAY_OUTSIDE] & on) | (range ? ~on : 0);
+        result->plane[REPLAY_UNSET][w] = planes[REPLAY_UNSET] & on;
+    }
+    bool out = tensor != NULL && tensor->mode == IR_OUT;
+    if (out && decided && tensor->owner != NULL)
+        check_outputs(r, op, tensor, active);
+    if (out || base_dtype_is_float(op->results[0]->type.dtype))
+        return;
+    int64_t *numbers = replay_numbers(r, result);
+    for (int p = 0; p < result->positions; p++)
+        numbers[p] = explore_wrapped(op->results[0]->type.dtype, r->loaded);
+}
+
+/* ---- stores ---- */
+/* What is stored, where, and whether: all of it comes from elements. */
+static void check_observed(replay *r, const ir_op *op, const replay_value *value,
+                           const uint64_t *active, int words) {
+    for (int w = 0; w < words; w++) {
+        uint64_t planes[2];
+        replay_index_planes(r, op, w, planes);
+        uint64_t outside = planes[REPLAY_OUTSIDE] | replay_word(value, REPLAY_OUTSIDE, w) |
+                           replay_word(value, REPLAY_STANDIN, w);
+        uint64_t unset = planes[REPLAY_UNSET] | replay_word(value, REPLAY_UNSET, w);
+        if (((outside | unset) & active[w]) == 0 || !replay_is_news(r, op))
+            continue;
+        if ((outside & active[w]) != 0)
+            verify_report(r->state, VERIFY_ELEMENT_OBSERVED, op, "a mask, or a select before it",
+                          "a lane stores where it has no element");
+        else
+            verify_report(r->state, VERIFY_PRIVATE_ORDER, op,
+                          "a push of an element into each cell that is used",
+                          "a lane stores what comes from a cell that it has not pushed to");
+        return;
+    }
+}
+
+static replay_site *site_of(replay *r, const ir_op *op) {
+    for (int64_t i = 0; i < r->site_count; i++)
+        if (r->sites[i].store == op)
+            return &r->sites[i];
+    replay_site site = {.store = op};
+    BASE_PUSH(r->arena, r->sites, r->site_count, r->site_capacity, site);
+    return &r->sites[r->site_count - 1];
+}
+
+static void write_cell(replay *r, const ir_op *op, replay_site *site, int64_t cell) {
+    uint64_t bit = UINT64_C(1) << (cell % 64);
+    if ((site->written[cell / 64] & bit) != 0 && replay_is_news(r, op))
+        verify_report(r->state, VERIFY_STORE_ONCE, op,
+                      "every cell written by one lane, slot, step and group",
+                      "a cell is written twice by a store that is said to be injective");
+    site->written[cell / 64] |= bit;
+}
+
+static void write_cells(replay *r, const ir_op *op, replay_tensor *tensor, int positions,
+                        const uint64_t *active) {
+    const ir_access *access = op->attributes.access;
+    int slots = slots_of(op->operands[op->operand_count - 1]);
+    bool once = access->injective && !access->unique;
+    replay_site *site = once ? site_of(r, op) : NULL;
+    if (once && site->written == NULL)
+        site->written = BASE_NEW_ARRAY(r->arena, uint64_t, tensor->cells / 64 + 1);
+    r->work -= 2 * positions;
+    for (int p = 0; p < positions; p++) {
+        int64_t cell = 0;
+        if (!bit_of(active, p) || !replay_cell(r, op, tensor, p, slots, &cell))
+            continue;
+        if (once)
+            write_cell(r, op, site, cell);
+        if (tensor->owner != NULL)
+            tensor->owner[cell] = 1 + r->run * (r->lanes + 1) + lane_of(positions, p, slots);
+    }
+}
+
+void replay_store(replay *r, const ir_op *op) {
+    const replay_value *value = replay_of(r, op->operands[op->operand_count - 1]);
+    replay_tensor *tensor = replay_tensor_of(r, op->operands[0]);
+    uint64_t active[REPLAY_WORDS];
+    r->work -= 4 + value->words;
+    if (tensor == NULL || tensor->cells < 0)
+        return;
+    if (!replay_active(r, op, value->positions, active)) {
+        tensor->maybe = true;
+        return;
+    }
+    check_observed(r, op, value, active, value->words);
+    write_cells(r, op, tensor, value->positions, active);
+}
+
+/* ---- private arrays ---- */
+static bool cell_of(const replay *r, const ir_op *op, const replay_array *array, int64_t *cell) {
+    const replay_value *number = replay_of(r, op->operands[1]);
+    if (!number->known || array->words == 0)
+        return false;
+    *cell = replay_number(number, 0);
+    return *cell >= 0 && *cell < array->cells;
+}
+
+void replay_pull(replay *r, const ir_op *op) {
+    replay_array *array = replay_array_of(r, op->operands[0]);
+    replay_value *result = replay_of(r, op->results[0]);
+    int64_t cell = 0;
+    replay_clear(result);
+    r->work -= 2 + result->words;
+    if (array->maybe || !cell_of(r, op, array, &cell))
+        return;
+    for (int w = 0; w < result->words && w < array->words; w++)
+        result->plane[REPLAY_UNSET][w] = array->unset[cell * array->words + w];
+}
+
+/* Another sweep may make elements of what is outside in this one (pad): to it, it is unset. */
+void replay_push(replay *r, const ir_op *op) {
+    replay_array *array = replay_array_of(r, op->operands[0]);
+    const replay_value *value = replay_of(r, op->operands[2]);
+    uint64_t active[REPLAY_WORDS];
+    int64_t cell = 0;
+    r->work -= 2 + value->words;
+    bool decided = true;
+    for (int w = 0; w < REPLAY_WORDS; w++)
+        active[w] = ~UINT64_C(0);
+    if (r->when != NULL) {
+        const replay_value *when = replay_of(r, r->when);
+        int slots = value->positions > r->lanes ? value->positions / r->lanes : 1;
+        decided = when->known;
+        for (int p = 0; decided && p < value->positions; p++)
+            if (replay_number(when, p / slots) == 0)
+                active[p / 64] &= ~(UINT64_C(1) << (p % 64));
+    }
+    if (!decided || !cell_of(r, op, array, &cell)) {
+        array->maybe = true;
+        return;
+    }
+    for (int w = 0; w < array->words; w++) {
+        uint64_t *unset = &array->unset[cell * array->words + w];
+        uint64_t missing = replay_word(value, REPLAY_OUTSIDE, w) |
+                           replay_word(value, REPLAY_UNSET, w) |
+                           replay_word(value, REPLAY_STANDIN, w);
+        *unset = (*unset & ~active[w]) | (missing & active[w]);
+    }
+}

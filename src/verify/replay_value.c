@@ -1,0 +1,174 @@
+/* Replay of what computes: numbers where they are exact, and which positions hold elements. */
+#include "verify/replay_internal.h"
+
+#include <string.h>
+
+replay_value *replay_of(const replay *r, const ir_value *value) {
+    return &r->values[value->number];
+}
+
+uint64_t replay_word(const replay_value *value, replay_plane plane, int word) {
+    if (value->positions == 1)
+        return (value->plane[plane][0] & 1) != 0 ? ~UINT64_C(0) : 0;
+    return word < value->words ? value->plane[plane][word] : 0;
+}
+
+int64_t replay_number(const replay_value *value, int position) {
+    if (value->positions == 1)
+        return value->number[0];
+    return position < value->positions ? value->number[position] : 0;
+}
+
+void replay_clear(replay_value *value) {
+    memset(value->plane[0], 0, sizeof(uint64_t) * (size_t)(value->words * REPLAY_PLANES));
+    value->known = false;
+    value->literal = value->standin = NULL;
+}
+
+int64_t *replay_numbers(replay *r, replay_value *value) {
+    if (value->number == NULL)
+        value->number = BASE_NEW_ARRAY(r->arena, int64_t, value->positions);
+    value->known = true;
+    r->work -= value->positions;
+    return value->number;
+}
+
+void replay_copy(replay *r, replay_value *to, const replay_value *from) {
+    for (int plane = 0; plane < REPLAY_PLANES; plane++)
+        for (int w = 0; w < to->words; w++)
+            to->plane[plane][w] = replay_word(from, (replay_plane)plane, w);
+    to->literal = from->literal;
+    to->standin = from->standin;
+    to->known = from->known;
+    if (!from->known)
+        return;
+    int64_t *numbers = replay_numbers(r, to);
+    for (int p = 0; p < to->positions; p++)
+        numbers[p] = replay_number(from, p);
+}
+
+/* ---- leaves ---- */
+static void set_number(replay *r, replay_value *value, int64_t number) {
+    int64_t *numbers = replay_numbers(r, value);
+    for (int p = 0; p < value->positions; p++)
+        numbers[p] = number;
+}
+
+static void replay_iota(replay *r, const ir_op *op, replay_value *result) {
+    int64_t *numbers = replay_numbers(r, result);
+    int slots = op->results[0]->type.slots;
+    for (int p = 0; p < result->positions; p++)
+        numbers[p] = (int64_t)((uint64_t)(p / slots) * (uint64_t)op->attributes.lane_stride +
+                               (uint64_t)(p % slots) * (uint64_t)op->attributes.slot_stride);
+}
+
+static void replay_leaf(replay *r, const ir_op *op, replay_value *result) {
+    int64_t size = 0;
+    replay_clear(result);
+    if (op->opcode == IR_CONSTANT) {
+        result->literal = &op->attributes.constant;
+        if (!base_dtype_is_float(op->attributes.constant.dtype))
+            set_number(r, result, op->attributes.constant.integer);
+    } else if (op->opcode == IR_SIZE) {
+        if (layout_extent_evaluate(op->attributes.extent, r->sizes, &size))
+            set_number(r, result, size);
+    } else if (op->opcode == IR_GROUP) {
+        set_number(r, result, r->group);
+    } else if (op->opcode == IR_IOTA) {
+        replay_iota(r, op, result);
+    }
+}
+
+/* ---- the op table ---- */
+static void compute_numbers(replay *r, const ir_op *op, replay_value *result) {
+    const replay_value *a = replay_of(r, op->operands[0]);
+    const replay_value *b = op->operand_count > 1 ? replay_of(r, op->operands[1]) : NULL;
+    base_dtype dtype = op->results[0]->type.dtype;
+    explore_function function = explore_integer_function(op->opcode);
+    bool same = op->opcode == IR_BROADCAST ||
+                (op->opcode == IR_CAST && op->attributes.rounding == IR_ROUND_ZERO);
+    if (base_dtype_is_float(dtype) || !a->known || (b != NULL && !b->known) ||
+        op->operand_count > 2 || (function == NULL && !same))
+        return;
+    int64_t *numbers = replay_numbers(r, result);
+    for (int p = 0; p < result->positions; p++) {
+        int64_t x = replay_number(a, p);
+        int64_t y = same ? x : function(dtype, x, b != NULL ? replay_number(b, p) : 0);
+        numbers[p] = explore_wrapped(dtype, y);
+    }
+}
+
+/* Where one operand is no element, the result is none: a stand-in serves reductions only. */
+static void combine_planes(const replay *r, const ir_op *op, replay_value *result) {
+    for (int i = 0; i < op->operand_count; i++) {
+        const replay_value *operand = replay_of(r, op->operands[i]);
+        for (int w = 0; w < result->words; w++) {
+            result->plane[REPLAY_OUTSIDE][w] |=
+                replay_word(operand, REPLAY_OUTSIDE, w) | replay_word(operand, REPLAY_STANDIN, w);
+            result->plane[REPLAY_UNSET][w] |= replay_word(operand, REPLAY_UNSET, w);
+        }
+    }
+}
+
+/* ---- reductions ---- */
+/* What enters a reduction is an element or the identity. The finding made, the carry goes on. */
+static void replay_join(replay *r, const ir_op *op, int carry) {
+    replay_value *result = replay_of(r, op->results[0]);
+    const replay_value *kept = replay_of(r, op->operands[carry]);
+    const replay_value *entering = replay_of(r, op->operands[1 - carry]);
+    bool neutral = entering->standin != NULL && replay_is_neutral(op, entering->standin);
+    replay_clear(result);
+    for (int w = 0; w < result->words; w++) {
+        uint64_t standin = neutral ? 0 : replay_word(entering, REPLAY_STANDIN, w);
+        uint64_t faulty = replay_word(entering, REPLAY_OUTSIDE, w) | standin;
+        result->plane[REPLAY_OUTSIDE][w] = replay_word(kept, REPLAY_OUTSIDE, w);
+        result->plane[REPLAY_UNSET][w] =
+            replay_word(kept, REPLAY_UNSET, w) | replay_word(entering, REPLAY_UNSET, w);
+        if (faulty != 0 && replay_is_news(r, op))
+            verify_report(r->state, VERIFY_REDUCE_IDENTITY, op,
+                          "a select of the identity where there is no element",
+                          standin != 0 ? "what stands in for a missing element is not the identity"
+                                       : "a lane without an element takes part in a reduction");
+    }
+}
+
+/* Lanes, or slots, become one: outside where one of them is. */
+static void replay_gather(replay *r, const ir_op *op) {
+    replay_value *result = replay_of(r, op->results[0]);
+    const replay_value *from = replay_of(r, op->operands[0]);
+    int group = from->positions / (result->positions > 0 ? result->positions : 1);
+    replay_clear(result);
+    r->work -= from->positions;
+    for (int p = 0; p < from->positions && group > 0; p++) {
+        int to = p / group < result->positions ? p / group : result->positions - 1;
+        uint64_t bit = UINT64_C(1) << (to % 64), own = UINT64_C(1) << (p % 64);
+        for (int plane = 0; plane < REPLAY_STANDIN; plane++)
+            if ((from->plane[plane][p / 64] & own) != 0)
+                result->plane[plane][to / 64] |= bit;
+    }
+}
+
+void replay_compute(replay *r, const ir_op *op) {
+    replay_value *result = replay_of(r, op->results[0]);
+    r->work -= 2 + result->words;
+    if (ir_op_describe(op->opcode)->shape == IR_SHAPE_LEAF) {
+        replay_leaf(r, op, result);
+        return;
+    }
+    if (op->opcode == IR_FOLD || op->opcode == IR_COMBINE) {
+        replay_gather(r, op);
+        return;
+    }
+    int carry = r->carry[op->results[0]->number];
+    if (carry != 0) {
+        replay_join(r, op, carry - 1);
+        return;
+    }
+    if (op->opcode == IR_BROADCAST) {
+        replay_copy(r, result, replay_of(r, op->operands[0]));
+        return;
+    }
+    replay_clear(result);
+    combine_planes(r, op, result);
+    compute_numbers(r, op, result);
+}

@@ -1,0 +1,129 @@
+/* Reductions of level thread: reduce-begin. Also finds the ops in which an element joins a carry.
+ *
+ *     %i = constant -inf : f32                     the identity of max
+ *     %b = broadcast %i : f32(4)
+ *     %r = for .., %b (%k: i64, %c: f32(4)) {      begins with it
+ *         %n = maximum %c, %t                      %t joins %c by the op of max
+ *         yield %n
+ *     }
+ *     %f = fold max %r
+ *
+ * From what is folded, or combined without a fold, every way back through joins, loops and branches
+ * ends at the identity. Reductions that need neither are not known as such here.
+ */
+#include "verify/verify_internal.h"
+
+enum { NEST = 16, WORK = 4000 };
+
+typedef struct chain {
+    const verify_state *state;
+    const ir_op *end;              /* the fold or combine */
+    int8_t *carry;                 /* by number of a joining op's result: 1 + its carry operand */
+    const ir_region *around[NEST]; /* bodies of loops that are being followed */
+    int depth, work;
+} chain;
+
+static ir_opcode joining_opcode(const ir_op *end) {
+    const ir_monoid_info *info = ir_monoid_describe(end->attributes.monoid);
+    bool ignore =
+        end->attributes.nan == IR_NAN_IGNORE && base_dtype_is_float(end->operands[0]->type.dtype);
+    return ignore ? info->combine_ignoring_nan : info->combine;
+}
+
+static bool is_identity(const chain *c, const ir_value *value) {
+    const ir_op *op = value->definer;
+    if (op != NULL && op->opcode == IR_BROADCAST && verify_op_is_formed(c->state, op))
+        op = op->operands[0]->definer;
+    if (op == NULL || op->opcode != IR_CONSTANT)
+        return false;
+    ir_constant constant = op->attributes.constant;
+    ir_constant identity = ir_monoid_identity(c->end->attributes.monoid, constant.dtype);
+    return base_dtype_is_float(constant.dtype) ? constant.real == identity.real
+                                               : constant.integer == identity.integer;
+}
+
+static bool begins_well(chain *c, const ir_value *value);
+
+static int position_of(ir_value *const *values, int count, const ir_value *value) {
+    for (int i = 0; i < count; i++)
+        if (values[i] == value)
+            return i;
+    return -1;
+}
+
+static bool is_followed(const chain *c, const ir_value *argument) {
+    for (int i = 0; i < c->depth; i++)
+        if (c->around[i] == argument->region)
+            return true;
+    return false;
+}
+
+static bool loop_begins_well(chain *c, const ir_op *loop, const ir_value *result) {
+    int i = position_of(loop->results, loop->result_count, result);
+    const ir_op *yield = ir_region_yield(loop->regions[0]);
+    if (i < 0 || i >= yield->operand_count || c->depth == NEST)
+        return false;
+    c->around[c->depth++] = loop->regions[0];
+    bool body = begins_well(c, yield->operands[i]);
+    c->depth--;
+    return body && begins_well(c, loop->operands[3 + i]);
+}
+
+static bool branch_begins_well(chain *c, const ir_op *branch, const ir_value *result) {
+    int i = position_of(branch->results, branch->result_count, result);
+    for (int k = 0; i >= 0 && k < branch->region_count; k++) {
+        const ir_op *yield = ir_region_yield(branch->regions[k]);
+        if (i >= yield->operand_count || !begins_well(c, yield->operands[i]))
+            return false;
+    }
+    return i >= 0;
+}
+
+static bool begins_well(chain *c, const ir_value *value) {
+    if (--c->work < 0)
+        return true; /* too long to say */
+    if (is_identity(c, value))
+        return true;
+    const ir_op *op = value->definer;
+    if (op == NULL)
+        return value->region != NULL && is_followed(c, value);
+    if (!verify_op_is_formed(c->state, op))
+        return true;
+    if (op->opcode == IR_FOR)
+        return loop_begins_well(c, op, value);
+    if (op->opcode == IR_IF)
+        return branch_begins_well(c, op, value);
+    if (op->opcode != joining_opcode(c->end))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        if (!begins_well(c, op->operands[i]))
+            continue;
+        c->carry[value->number] = (int8_t)(1 + i);
+        return true;
+    }
+    return false;
+}
+
+static void rule_reduce_begin(verify_state *state, const ir_op *op) {
+    if ((op->opcode != IR_FOLD && op->opcode != IR_COMBINE) || !verify_op_is_formed(state, op))
+        return;
+    const ir_op *inner = op->operands[0]->definer;
+    if (op->opcode == IR_COMBINE && inner != NULL && inner->opcode == IR_FOLD) {
+        if (inner->attributes.monoid != op->attributes.monoid ||
+            inner->attributes.nan != op->attributes.nan)
+            verify_report(state, VERIFY_REDUCE_BEGIN, op, "the monoid of the fold",
+                          "slots and lanes are reduced by different monoids");
+        return;
+    }
+    chain c = {.state = state, .end = op, .carry = state->carry, .work = WORK};
+    if (!begins_well(&c, op->operands[0]))
+        verify_report(state, VERIFY_REDUCE_BEGIN, op,
+                      "a carry that begins with the identity and is joined by the monoid's op",
+                      "what is reduced did not begin as a reduction by `%s`",
+                      ir_monoid_describe(op->attributes.monoid)->text);
+}
+
+void verify_reductions(verify_state *state) {
+    state->carry = BASE_NEW_ARRAY(state->diagnostics->arena, int8_t, state->module->next_value);
+    verify_walk(state, &state->module->body, rule_reduce_begin);
+}
