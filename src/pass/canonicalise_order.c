@@ -112,8 +112,13 @@ static void place_nodes(order_region_state *r) {
     r->region->first = r->region->last = NULL;
     for (int64_t n = 0; n < count; n++)
         place_node(r, roots[n] - r->nodes, stack, at);
-    for (int64_t n = 0; n < r->count; n++) /* the yield; then nothing, unless it is dead */
-        place_node(r, r->count - 1 - n, stack, at);
+    order_node *last = r->count > 0 ? &r->nodes[r->count - 1] : NULL;
+    for (int64_t k = 0; last != NULL && k < last->need_count; k++) /* what is yielded */
+        place_node(r, last->needs[k], stack, at);
+    for (int64_t n = 0; n + 1 < r->count; n++) /* nothing is left, unless it is dead */
+        place_node(r, r->count - 2 - n, stack, at);
+    if (last != NULL) /* the yield */
+        place_node(r, r->count - 1, stack, at);
     for (ir_op *op = r->region->first; op != NULL; op = op->next)
         r->state->changed |= op != r->nodes[i++].op;
 }

@@ -80,11 +80,13 @@ static bool mark_op(dead_state *state, const ir_op *op) {
         operands = 0; /* mark_results knows which */
     for (int i = 0; i < operands; i++)
         changed |= mark(state, op->operands[i]);
-    for (int i = 0; i < op->result_count; i++)
-        changed |= mark_type(state, &op->results[i]->type);
+    for (int i = 0; i < op->result_count; i++) /* a result that goes needs no domain */
+        if (!carries_values(op) || state->needed[op->results[i]->number])
+            changed |= mark_type(state, &op->results[i]->type);
     for (int i = 0; i < op->region_count; i++) {
         for (int k = 0; k < op->regions[i]->argument_count; k++)
-            changed |= mark_type(state, &op->regions[i]->arguments[k]->type);
+            if (state->needed[op->regions[i]->arguments[k]->number])
+                changed |= mark_type(state, &op->regions[i]->arguments[k]->type);
         changed |= mark_region(state, op->regions[i]);
     }
     if (carries_values(op))
