@@ -62,8 +62,9 @@ static void map_single_reduce(map_state *state, ir_op *op) {
         made[count++] = value = ir_build_cast(b, value, dtype, IR_ROUND_ZERO);
     ir_value *identity = ir_build_constant(b, ir_monoid_identity(monoid, own));
     if (value->type.domain[op->attributes.axis] != NULL) {
-        ir_type full = value->type;
-        full.domain[op->attributes.axis] = NULL;
+        ir_type full = value->type; /* the broadcast below cuts the other axes again */
+        for (int i = 0; i < full.rank; i++)
+            full.domain[i] = NULL;
         ir_op *pad = ir_build_op(b, IR_PAD, 2, (ir_value *[]){value, identity}, 1, &full, 0);
         made[count++] = value = pad->results[0];
     }

@@ -373,7 +373,7 @@ class Expressions:
     def cast(self, dtype, value):
         text = value.text
         limit = NARROW.get(dtype)
-        if limit and value.dtype in ("i32", "u32", "i64", "index") and self.chance(0.9):
+        if limit and value.dtype in ("i32", "u32", "i64", "index") and self.chance(0.98):
             text = f"({text} % {limit})"
         return Value(f"{dtype}({text})", dtype, value.shape, value.loose)
 
@@ -513,7 +513,7 @@ class Expressions:
             return self.with_literal(self.pick("+-*"), dtype, a, self.literal(dtype))
         if kind == "divide":
             a, b = self.pair(self.wider(dtype), self.wider(dtype), shape, depth)
-            text = b.text if self.chance(0.05) else f"(abs({b.text}) + 0.5)"
+            text = b.text if self.chance(0.02) else f"(abs({b.text}) + 0.5)"
             return self.combine(f"({a.text} / {text})", dtype, a, b)
         if kind == "math":
             return self.make_math(shape, depth)
