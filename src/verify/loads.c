@@ -27,7 +27,7 @@ static bool same_index(const verify_state *state, const ir_op *a, const ir_op *b
     const ir_index *x = &a->attributes.access->index[i], *y = &b->attributes.access->index[i];
     bool length = x->kind != IR_INDEX_RANGE || verify_extent_equal(state, x->length, y->length);
     return x->kind == y->kind && length &&
-           verify_same_value(state, operand_of(a, x->operand), operand_of(b, y->operand));
+           verify_same_or_loaded_alike(state, operand_of(a, x->operand), operand_of(b, y->operand));
 }
 
 static bool same_indices(const verify_state *state, const ir_op *a, const ir_op *b) {
@@ -41,8 +41,8 @@ static bool same_indices(const verify_state *state, const ir_op *a, const ir_op 
 
 static bool same_load(const verify_state *state, const ir_op *a, const ir_op *b) {
     return same_indices(state, a, b) &&
-           verify_same_value(state, operand_of(a, a->attributes.access->fill),
-                             operand_of(b, b->attributes.access->fill)) &&
+           verify_same_or_loaded_alike(state, operand_of(a, a->attributes.access->fill),
+                                       operand_of(b, b->attributes.access->fill)) &&
            verify_types_agree(state, &a->results[0]->type, &b->results[0]->type);
 }
 

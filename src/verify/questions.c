@@ -36,27 +36,59 @@ static bool same_attributes(const verify_state *state, const ir_op *a, const ir_
            x->lane_stride == y->lane_stride && x->slot_stride == y->slot_stride;
 }
 
-static bool same_value(const verify_state *state, const ir_value *a, const ir_value *b, int *work) {
-    if (a == b)
-        return true;
-    if (a == NULL || b == NULL || a->definer == NULL || b->definer == NULL || --*work < 0)
+static bool same_access(const verify_state *state, const ir_access *a, const ir_access *b) {
+    if (a == NULL || b == NULL || a->rank != b->rank || a->fill != b->fill)
         return false;
-    const ir_op *x = a->definer, *y = b->definer;
+    for (int i = 0; i < a->rank; i++) {
+        const ir_index *x = &a->index[i], *y = &b->index[i];
+        if (x->kind != y->kind || x->operand != y->operand ||
+            (x->kind == IR_INDEX_RANGE && !verify_extent_equal(state, x->length, y->length)))
+            return false;
+    }
+    return true;
+}
+
+/* How far two values are compared: ops that are left, and whether loads count as functions of their
+ * indices. */
+typedef struct comparison {
+    const verify_state *state;
+    int work;
+    bool loads;
+} comparison;
+
+static bool same_op(const comparison *c, const ir_op *x, const ir_op *y) {
     bool table = ir_op_describe(x->opcode)->pure && x->opcode != IR_REDUCE &&
                  x->opcode != IR_FOLD && x->opcode != IR_COMBINE;
-    if (x->opcode != y->opcode || !table || x->operand_count != y->operand_count ||
-        a->type.dtype != b->type.dtype || !ir_type_same_shape(state->module, &a->type, &b->type) ||
-        !same_attributes(state, x, y))
+    if (x->opcode != y->opcode || x->operand_count != y->operand_count)
+        return false;
+    if (x->opcode == IR_LOAD)
+        return c->loads && same_access(c->state, x->attributes.access, y->attributes.access);
+    return table && same_attributes(c->state, x, y);
+}
+
+static bool same_value(comparison *c, const ir_value *a, const ir_value *b) {
+    if (a == b)
+        return true;
+    if (a == NULL || b == NULL || a->definer == NULL || b->definer == NULL || --c->work < 0)
+        return false;
+    const ir_op *x = a->definer, *y = b->definer;
+    if (!same_op(c, x, y) || a->type.dtype != b->type.dtype ||
+        !ir_type_same_shape(c->state->module, &a->type, &b->type))
         return false;
     for (int i = 0; i < x->operand_count; i++)
-        if (!same_value(state, x->operands[i], y->operands[i], work))
+        if (!same_value(c, x->operands[i], y->operands[i]))
             return false;
     return true;
 }
 
 bool verify_same_value(const verify_state *state, const ir_value *a, const ir_value *b) {
-    int work = SAME_WORK;
-    return same_value(state, a, b, &work);
+    comparison c = {.state = state, .work = SAME_WORK};
+    return same_value(&c, a, b);
+}
+
+bool verify_same_or_loaded_alike(const verify_state *state, const ir_value *a, const ir_value *b) {
+    comparison c = {.state = state, .work = SAME_WORK, .loads = true};
+    return same_value(&c, a, b);
 }
 
 bool verify_types_agree(const verify_state *state, const ir_type *a, const ir_type *b) {

@@ -6,6 +6,8 @@
  */
 #include "verify/replay_internal.h"
 
+#include "base/hash.h"
+
 #include <string.h>
 
 enum {
@@ -61,7 +63,10 @@ static void replay_iteration(replay *r, const ir_op *op, int64_t index) {
     replay_numbers(r, counter)[0] = index;
     for (int i = 0; i < op->result_count; i++)
         replay_copy(r, replay_of(r, body->arguments[1 + i]), replay_of(r, op->results[i]));
+    const uint64_t outer = r->iteration, words[2] = {outer, (uint64_t)index};
+    r->iteration = base_hash_bytes(BASE_HASH_START, words, sizeof words);
     replay_region(r, body);
+    r->iteration = outer;
     for (int i = 0; i < op->result_count && i < yield->operand_count; i++)
         replay_copy(r, replay_of(r, op->results[i]), replay_of(r, yield->operands[i]));
 }
@@ -215,8 +220,8 @@ static bool start_round(replay *r, int round) {
     static const int64_t loaded[ROUNDS] = {1, 0, 3};
     const ir_module *module = r->state->module;
     r->loaded = loaded[round];
-    r->sites = NULL;
-    r->site_count = r->site_capacity = 0;
+    memset(r->writes, 0, sizeof(uint64_t) * REPLAY_WRITES);
+    r->write_count = 0;
     r->run = 0;
     for (int64_t i = 0; i < module->extents.symbol_count; i++)
         r->sizes[i] = module->extents.symbols[i].known ? module->extents.symbols[i].value
@@ -310,6 +315,7 @@ void verify_replay(verify_state *state) {
     r.arrays = BASE_NEW_ARRAY(r.arena, replay_array, module->next_value);
     r.tensors = BASE_NEW_ARRAY(r.arena, replay_tensor, module->parameter_count + 1);
     r.sizes = BASE_NEW_ARRAY(r.arena, int64_t, module->extents.symbol_count + 1);
+    r.writes = BASE_NEW_ARRAY(r.arena, uint64_t, REPLAY_WRITES);
     if (module->lanes < 1 || !start_values(&r, &module->body))
         return;
     for (int round = 0; round < ROUNDS && r.work > 0; round++)

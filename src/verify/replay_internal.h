@@ -17,6 +17,7 @@
 
 #include "verify/explore_internal.h"
 
+enum { REPLAY_WRITES = 1 << 14 /* that are remembered */ };
 enum { REPLAY_POSITIONS = 1024, REPLAY_WORDS = REPLAY_POSITIONS / 64 };
 
 typedef enum replay_plane {
@@ -51,11 +52,6 @@ typedef struct replay_tensor {
     bool maybe;     /* as above */
 } replay_tensor;
 
-typedef struct replay_site {
-    const ir_op *store;
-    uint64_t *written; /* a bit for each cell; NULL until it stores */
-} replay_site;
-
 typedef struct replay {
     verify_state *state;
     base_arena *arena;
@@ -64,8 +60,9 @@ typedef struct replay {
     replay_array *arrays; /* by number */
     const int8_t *carry;  /* by number: 1 + the operand of a joining op that is its carry, else 0 */
     replay_tensor *tensors; /* by parameter */
-    replay_site *sites;
-    int64_t site_count, site_capacity;
+    uint64_t *writes;       /* hash table: of a store, its iteration and a cell; 0 = empty */
+    int64_t write_count;
+    uint64_t iteration; /* the indices of all loops around, hashed */
     int64_t *sizes;
     int64_t group, loaded;
     int32_t run; /* groups replayed */
@@ -89,8 +86,6 @@ void replay_compute(replay *r, const ir_op *op);
 
 /* ---- replay_select.c ---- */
 void replay_select(replay *r, const ir_op *op);
-/* Whether the constant is the identity of a monoid that the op joins. */
-bool replay_is_neutral(const ir_op *op, const ir_constant *constant);
 
 /* ---- replay_memory.c ---- */
 void replay_load(replay *r, const ir_op *op);

@@ -1,12 +1,13 @@
 /* Replay of loads, stores, pulls and pushes: element-observed, store-once, output-load, and what
  * private arrays hold.
  *
- * Of a tensor it is known which cells each store has written, and which lane of which group wrote a
- * cell of an output last; of a private array, which lanes have pushed an element to a cell.
+ * Of a tensor it is known which cells each store has written in an iteration, and which lane of
+ * which group wrote a cell of an output last; of a private array, which lanes have pushed an
+ * element to a cell.
  */
 #include "verify/replay_internal.h"
 
-#include <string.h>
+#include "base/hash.h"
 
 replay_array *replay_array_of(replay *r, const ir_value *array) {
     return &r->arrays[array->number];
@@ -105,22 +106,30 @@ static void check_observed(replay *r, const ir_op *op, const replay_value *value
     }
 }
 
-static replay_site *site_of(replay *r, const ir_op *op) {
-    for (int64_t i = 0; i < r->site_count; i++)
-        if (r->sites[i].store == op)
-            return &r->sites[i];
-    replay_site site = {.store = op};
-    BASE_PUSH(r->arena, r->sites, r->site_count, r->site_capacity, site);
-    return &r->sites[r->site_count - 1];
+/* False when the store has written the cell in this iteration before, from another lane, slot or
+ * group. What loops of the kernel write again is its own affair. */
+static bool is_first_write(replay *r, const ir_op *op, int64_t cell) {
+    const uint64_t words[3] = {(uint64_t)(uintptr_t)op, r->iteration, (uint64_t)cell};
+    uint64_t key = base_hash_bytes(BASE_HASH_START, words, sizeof words) | 1;
+    if (r->write_count >= REPLAY_WRITES / 2)
+        return true;
+    for (uint64_t at = key >> 20;; at++) {
+        uint64_t *entry = &r->writes[at % REPLAY_WRITES];
+        if (*entry == key)
+            return false;
+        if (*entry != 0)
+            continue;
+        *entry = key;
+        r->write_count++;
+        return true;
+    }
 }
 
-static void write_cell(replay *r, const ir_op *op, replay_site *site, int64_t cell) {
-    uint64_t bit = UINT64_C(1) << (cell % 64);
-    if ((site->written[cell / 64] & bit) != 0 && replay_is_news(r, op))
+static void write_cell(replay *r, const ir_op *op, int64_t cell) {
+    if (!is_first_write(r, op, cell) && replay_is_news(r, op))
         verify_report(r->state, VERIFY_STORE_ONCE, op,
-                      "every cell written by one lane, slot, step and group",
+                      "every cell written by one lane and slot of one group",
                       "a cell is written twice by a store that is said to be injective");
-    site->written[cell / 64] |= bit;
 }
 
 static void write_cells(replay *r, const ir_op *op, replay_tensor *tensor, int positions,
@@ -128,16 +137,13 @@ static void write_cells(replay *r, const ir_op *op, replay_tensor *tensor, int p
     const ir_access *access = op->attributes.access;
     int slots = slots_of(op->operands[op->operand_count - 1]);
     bool once = access->injective && !access->unique;
-    replay_site *site = once ? site_of(r, op) : NULL;
-    if (once && site->written == NULL)
-        site->written = BASE_NEW_ARRAY(r->arena, uint64_t, tensor->cells / 64 + 1);
     r->work -= 2 * positions;
     for (int p = 0; p < positions; p++) {
         int64_t cell = 0;
         if (!bit_of(active, p) || !replay_cell(r, op, tensor, p, slots, &cell))
             continue;
         if (once)
-            write_cell(r, op, site, cell);
+            write_cell(r, op, cell);
         if (tensor->owner != NULL)
             tensor->owner[cell] = 1 + r->run * (r->lanes + 1) + lane_of(positions, p, slots);
     }

@@ -13,20 +13,6 @@ static bool constants_equal(const ir_constant *a, const ir_constant *b) {
     return base_dtype_is_float(a->dtype) ? a->real == b->real : a->integer == b->integer;
 }
 
-bool replay_is_neutral(const ir_op *op, const ir_constant *constant) {
-    for (int i = 0; i < IR_MONOID_COUNT; i++) {
-        const ir_monoid_info *info = ir_monoid_describe((ir_monoid)i);
-        bool logical = info->dtypes == IR_DTYPES_B;
-        if ((info->combine != op->opcode && info->combine_ignoring_nan != op->opcode) ||
-            logical != (constant->dtype == BASE_BOOL))
-            continue;
-        ir_constant identity = ir_monoid_identity((ir_monoid)i, constant->dtype);
-        if (constants_equal(&identity, constant))
-            return true;
-    }
-    return false;
-}
-
 /* Positions where the condition is true. */
 static void condition_bits(const replay_value *condition, int positions,
                            uint64_t bits[REPLAY_WORDS]) {

@@ -111,12 +111,24 @@ static void combine_planes(const replay *r, const ir_op *op, replay_value *resul
 }
 
 /* ---- reductions ---- */
+static bool joins_identity(const ir_op *op, const ir_constant *constant, int carry) {
+    for (int i = 0; i < IR_MONOID_COUNT; i++) {
+        const ir_monoid_info *info = ir_monoid_describe((ir_monoid)i);
+        bool logical = info->dtypes == IR_DTYPES_B;
+        if ((info->combine == op->opcode || info->combine_ignoring_nan == op->opcode) &&
+            logical == (constant->dtype == BASE_BOOL) &&
+            verify_is_identity((ir_monoid)i, constant, op->operands[1 - carry]))
+            return true;
+    }
+    return false;
+}
+
 /* What enters a reduction is an element or the identity. The finding made, the carry goes on. */
 static void replay_join(replay *r, const ir_op *op, int carry) {
     replay_value *result = replay_of(r, op->results[0]);
     const replay_value *kept = replay_of(r, op->operands[carry]);
     const replay_value *entering = replay_of(r, op->operands[1 - carry]);
-    bool neutral = entering->standin != NULL && replay_is_neutral(op, entering->standin);
+    bool neutral = entering->standin != NULL && joins_identity(op, entering->standin, carry);
     replay_clear(result);
     for (int w = 0; w < result->words; w++) {
         uint64_t standin = neutral ? 0 : replay_word(entering, REPLAY_STANDIN, w);

@@ -21,6 +21,7 @@ typedef struct chain {
     int8_t *carry;                 /* by number of a joining op's result: 1 + its carry operand */
     const ir_region *around[NEST]; /* bodies of loops that are being followed */
     int depth, work;
+    const ir_value *entering; /* what joined last */
 } chain;
 
 static ir_opcode joining_opcode(const ir_op *end) {
@@ -30,16 +31,43 @@ static ir_opcode joining_opcode(const ir_op *end) {
     return ignore ? info->combine_ignoring_nan : info->combine;
 }
 
+/* What an element was before it was converted to the state: i8 and u8 reduce in i32. A constant may
+ * have been either. */
+static bool may_be_of(const ir_value *entering, base_dtype dtype) {
+    const ir_op *op = entering != NULL ? entering->definer : NULL;
+    for (int i = 0; i < NEST && op != NULL; i++) {
+        if (op->opcode == IR_CONSTANT)
+            return true;
+        if (op->opcode == IR_CAST && op->operand_count == 1)
+            return op->operands[0]->type.dtype == dtype;
+        bool select = op->opcode == IR_SELECT && op->operand_count == 3;
+        bool broadcast = op->opcode == IR_BROADCAST && op->operand_count == 1;
+        if (!select && !broadcast)
+            return false;
+        op = op->operands[select ? 1 : 0]->definer;
+    }
+    return entering == NULL;
+}
+
+bool verify_is_identity(ir_monoid monoid, const ir_constant *constant, const ir_value *entering) {
+    const base_dtype elements[] = {constant->dtype, BASE_I8, BASE_U8};
+    for (int i = 0; i < 3; i++) {
+        ir_constant identity = ir_monoid_identity(monoid, elements[i]);
+        if (identity.dtype != constant->dtype || (i > 0 && !may_be_of(entering, elements[i])))
+            continue;
+        if (base_dtype_is_float(constant->dtype) ? constant->real == identity.real
+                                                 : constant->integer == identity.integer)
+            return true;
+    }
+    return false;
+}
+
 static bool is_identity(const chain *c, const ir_value *value) {
     const ir_op *op = value->definer;
     if (op != NULL && op->opcode == IR_BROADCAST && verify_op_is_formed(c->state, op))
         op = op->operands[0]->definer;
-    if (op == NULL || op->opcode != IR_CONSTANT)
-        return false;
-    ir_constant constant = op->attributes.constant;
-    ir_constant identity = ir_monoid_identity(c->end->attributes.monoid, constant.dtype);
-    return base_dtype_is_float(constant.dtype) ? constant.real == identity.real
-                                               : constant.integer == identity.integer;
+    return op != NULL && op->opcode == IR_CONSTANT &&
+           verify_is_identity(c->end->attributes.monoid, &op->attributes.constant, c->entering);
 }
 
 static bool begins_well(chain *c, const ir_value *value);
@@ -96,6 +124,7 @@ static bool begins_well(chain *c, const ir_value *value) {
     if (op->opcode != joining_opcode(c->end))
         return false;
     for (int i = 0; i < 2; i++) {
+        c->entering = op->operands[1 - i];
         if (!begins_well(c, op->operands[i]))
             continue;
         c->carry[value->number] = (int8_t)(1 + i);

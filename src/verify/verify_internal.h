@@ -53,6 +53,8 @@ bool verify_extent_is_one(const verify_state *state, const layout_extent *extent
 bool verify_extent_equal(const verify_state *state, const layout_extent *a, const layout_extent *b);
 /* One value, or two that are made alike from alike values: equal wherever both are defined. */
 bool verify_same_value(const verify_state *state, const ir_value *a, const ir_value *b);
+/* The same with loads as functions of their indices: equal where no store comes between. */
+bool verify_same_or_loaded_alike(const verify_state *state, const ir_value *a, const ir_value *b);
 bool verify_types_agree(const verify_state *state, const ir_type *a, const ir_type *b);
 
 /* ---- families ---- */
@@ -68,6 +70,10 @@ void verify_loads(verify_state *state); /* tile and mapped */
 void verify_facts(verify_state *state); /* tile and mapped */
 void verify_thread(verify_state *state);
 void verify_thread_memory(verify_state *state);
+/* Whether the constant is the identity of the monoid for the element type of what is reduced:
+ * `entering` is an element on its way to the carry, already of the dtype of the state; NULL:
+ * unknown. */
+bool verify_is_identity(ir_monoid monoid, const ir_constant *constant, const ir_value *entering);
 void verify_reductions(verify_state *state); /* thread; sets carry */
 void verify_replay(verify_state *state);     /* thread, after verify_reductions */
 
