@@ -439,6 +439,23 @@ const analysis_store_axes *analysis_axes_of_store(const analysis_axes *axes, con
     return NULL;
 }
 
+int analysis_axes_of_last_index(const analysis_axes *axes, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    const ir_index *last = access->rank > 0 ? &access->index[access->rank - 1] : NULL;
+    if (last == NULL || (last->kind != IR_INDEX_GATHER && last->kind != IR_INDEX_RANGE))
+        return -1;
+    if (last->kind == IR_INDEX_GATHER) {
+        const ir_value *tile = op->operands[last->operand];
+        return axes->of_value[tile->number][tile->type.rank - 1];
+    }
+    if (op->opcode == IR_STORE) {
+        const analysis_store_axes *store = analysis_axes_of_store(axes, op);
+        return store->axis[store->rank - 1];
+    }
+    const ir_value *result = op->results[0];
+    return axes->of_value[result->number][result->type.rank - 1];
+}
+
 int analysis_axes_space(const analysis_axes *axes, const ir_op *op, int space[IR_MAX_RANK]) {
     const int *axis = NULL;
     int rank = 0, count = 0;

@@ -43,6 +43,9 @@ analysis_axes analysis_axes_find(base_arena *arena, const ir_module *module);
 const ir_op *analysis_axes_conflict(base_arena *arena, const ir_module *module);
 /* NULL when the store writes one element. */
 const analysis_store_axes *analysis_axes_of_store(const analysis_axes *axes, const ir_op *store);
+/* The axis along which the last index of a load or store runs over memory: that of a range's tile,
+ * or of a gather's index tile; -1 for one element. */
+int analysis_axes_of_last_index(const analysis_axes *axes, const ir_op *access);
 /* The iteration space of an op: the axes of what it computes for each element, in dimension order
  * and without those of extent 1. A reduction: of its operand. A store: of what it writes. Returns
  * how many; 0 for scalar ops, for, if and yield. */

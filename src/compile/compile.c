@@ -61,9 +61,9 @@ static bool compile_plan(const compile_request *request, compile_result *result)
     if (result->plan == NULL)
         return false;
     if (strcmp(result->plan->machine, request->machine->name) != 0) {
-        base_diagnostic *d = base_diagnostics_add(&result->diagnostics, "plan-machine",
-                                                  (base_location){.source = request->plan},
-                                                  "the plan was made for another machine");
+        base_diagnostic *d =
+            base_diagnostics_add(&result->diagnostics, "plan-machine", result->plan->location,
+                                 "the plan was made for another machine");
         d->found = result->plan->machine;
         d->expected = request->machine->name;
         return false;

@@ -10,7 +10,8 @@
  *
  * A plan is complete: one line per axis, per kept tile, per reduction, access and math op, in the
  * order of the canonical IR. text/plan_parse.h reads it; planner/ makes it; pass/map.c applies it
- * and refuses a missing or unknown anchor.
+ * and refuses a missing or unknown anchor. Lines that were read know where they stand, for
+ * findings.
  */
 #ifndef IR_PLAN_H
 #define IR_PLAN_H
@@ -22,6 +23,7 @@ typedef enum ir_math_form { IR_MATH_PORTABLE } ir_math_form;
 typedef struct ir_plan_axis {
     const char *anchor;
     layout_axis digits;
+    base_location location;
 } ir_plan_axis;
 
 /* How a tile value that a later sweep needs gets there. */
@@ -29,28 +31,34 @@ typedef struct ir_plan_keep {
     const char *anchor;
     ir_storage storage; /* REGISTERS, PRIVATE, RELOAD (loads), RECOMPUTE, OUTPUT */
     const char *access; /* OUTPUT: the anchor of the store, such as y.0; NULL else */
+    base_location location;
 } ir_plan_keep;
 
 typedef struct ir_plan_anchor {
     const char *anchor;
+    base_location location;
 } ir_plan_anchor;
 
 typedef struct ir_plan_access {
     const char *anchor;
     int width;
+    base_location location;
 } ir_plan_access;
 
 typedef struct ir_plan_math {
     const char *anchor;
     ir_math_form form;
+    base_location location;
 } ir_plan_math;
 
 typedef struct ir_plan_condition {
     const char *symbol; /* a size ... */
     int64_t value;      /* ... that the plan was made for */
+    base_location location;
 } ir_plan_condition;
 
 typedef struct ir_plan {
+    base_location location; /* of the first line; zero for a plan that was made, not read */
     const char *kernel;
     uint64_t canonical_hash;
     const char *machine;

@@ -30,9 +30,13 @@ void map_fail(map_state *state, base_location location, const char *slug, const 
  * of the module has its line and every line its anchor, and that the digits are ones that expand
  * can apply. */
 void map_plan_apply(map_state *state);
+/* Reports sizes that differ from those that the plan was made for. */
+void map_check_conditions(map_state *state);
+/* Reports a width that the digits of the access do not have. After the axes are set. */
+void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *line);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */
 const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value);
-void map_plan_out_of_order(map_state *state, const char *anchor);
+void map_plan_out_of_order(map_state *state, const char *anchor, base_location location);
 /* The width of the access with this anchor. */
 int map_plan_width(map_state *state, const ir_op *op);
 

@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A plan that was made, not read, has no lines to point at: then the finding is the kernel's. */
 void map_fail(map_state *state, base_location location, const char *slug, const char *found,
               const char *expected, const char *message) {
     state->failed = true;
+    if (location.source == NULL)
+        location.source = state->module->source;
     base_diagnostic *d =
         base_diagnostics_add(state->context->diagnostics, slug, location, "%s", message);
     base_arena *arena = state->context->diagnostics->arena;
@@ -15,13 +18,9 @@ void map_fail(map_state *state, base_location location, const char *slug, const 
     d->expected = expected == NULL ? NULL : base_arena_copy(arena, expected, strlen(expected));
 }
 
-static base_location nowhere(const map_state *state) {
-    return (base_location){.source = state->module->source};
-}
-
 /* The hash of a plan knows no names: its lines are told apart by their places. */
-void map_plan_out_of_order(map_state *state, const char *anchor) {
-    map_fail(state, nowhere(state), "plan-order", anchor, "the order in which `croft plan` prints",
+void map_plan_out_of_order(map_state *state, const char *anchor, base_location location) {
+    map_fail(state, location, "plan-order", anchor, "the order in which `croft plan` prints",
              "a line of the plan stands out of order");
 }
 
@@ -32,7 +31,7 @@ static const ir_plan_axis *plan_axis(map_state *state, const char *anchor) {
     for (int i = 0; i < plan->axis_count; i++)
         if (strcmp(plan->axes[i].anchor, anchor) == 0)
             return &plan->axes[i];
-    map_fail(state, nowhere(state), "plan-missing-anchor", NULL, anchor,
+    map_fail(state, plan->location, "plan-missing-anchor", NULL, anchor,
              "the plan has no line for an axis");
     return NULL;
 }
@@ -86,23 +85,23 @@ static void apply_axes(map_state *state) {
         if (line == NULL)
             continue;
         if (line != &state->context->plan->axes[i])
-            map_plan_out_of_order(state, from->anchor);
+            map_plan_out_of_order(state, from->anchor, line->location);
         axis->digits = line->digits;
         const char *reason = axis_refusal(state, axis);
         if (reason != NULL)
-            map_fail(state, nowhere(state), "plan-axis", from->anchor, reason,
+            map_fail(state, line->location, "plan-axis", from->anchor, reason,
                      "the plan gives an axis digits that do not fit");
         int64_t lanes = layout_axis_radix(&axis->digits, LAYOUT_LANE);
         vector_axes += lanes > 1 || layout_axis_radix(&axis->digits, LAYOUT_SLOT) > 1;
         module->lanes = lanes > 1 && lanes <= 64 ? (int)lanes : module->lanes;
         if (lanes > 64 || (lanes & (lanes - 1)) != 0)
-            map_fail(state, nowhere(state), "plan-axis", from->anchor,
+            map_fail(state, line->location, "plan-axis", from->anchor,
                      "lanes are a power of two up to 64",
                      "the plan gives an axis digits that do not fit");
     }
     if (vector_axes > 1)
-        map_fail(state, nowhere(state), "plan-axis", NULL, "one axis with lane or slot digits",
-                 "the plan gives several axes lanes or slots");
+        map_fail(state, state->context->plan->location, "plan-axis", NULL,
+                 "one axis with lane or slot digits", "the plan gives several axes lanes or slots");
 }
 
 /* ---- lines by anchor ---- */
@@ -119,6 +118,12 @@ static const char *line_anchor(const ir_plan *plan, line_kind kind, int i) {
     return kind == LINE_REDUCE   ? plan->reduces[i].anchor
            : kind == LINE_ACCESS ? plan->accesses[i].anchor
                                  : plan->maths[i].anchor;
+}
+
+static base_location line_location(const ir_plan *plan, line_kind kind, int i) {
+    return kind == LINE_REDUCE   ? plan->reduces[i].location
+           : kind == LINE_ACCESS ? plan->accesses[i].location
+                                 : plan->maths[i].location;
 }
 
 static int line_find(const ir_plan *plan, line_kind kind, const char *anchor) {
@@ -148,7 +153,8 @@ static bool op_is(const ir_op *op, line_kind kind) {
 typedef struct line_check {
     map_state *state;
     line_kind kind;
-    int ops; /* ops of this kind that have a line */
+    int ops;    /* ops of this kind that have a line */
+    bool *used; /* by line */
 } line_check;
 
 static bool check_op(void *pointer, ir_op *op) {
@@ -160,23 +166,58 @@ static bool check_op(void *pointer, ir_op *op) {
         map_fail(check->state, op->location, "plan-missing-anchor", NULL, op->anchor,
                  "the plan has no line for an op");
     else if (line != check->ops++)
-        map_plan_out_of_order(check->state, op->anchor);
+        map_plan_out_of_order(check->state, op->anchor,
+                              line_location(check->state->context->plan, check->kind, line));
+    if (line >= 0)
+        check->used[line] = true;
+    if (line >= 0 && check->kind == LINE_ACCESS && !check->state->failed)
+        map_check_width(check->state, op, &check->state->context->plan->accesses[line]);
     return true;
 }
 
+static void fail_unknown(map_state *state, const char *anchor, base_location location) {
+    map_fail(state, location, "plan-unknown-anchor", anchor, NULL,
+             "the plan has a line for something that the kernel has not");
+}
+
 static void check_lines(map_state *state) {
-    static const char *const words[] = {"reduce", "access", "math"};
     const ir_plan *plan = state->context->plan;
     for (int kind = LINE_REDUCE; kind <= LINE_MATH; kind++) {
-        line_check check = {.state = state, .kind = (line_kind)kind};
+        int count = line_count(plan, (line_kind)kind);
+        line_check check = {.state = state,
+                            .kind = (line_kind)kind,
+                            .used = BASE_NEW_ARRAY(state->module->arena, bool, count)};
         ir_region_walk(&state->module->body, check_op, &check);
-        if (line_count(plan, (line_kind)kind) > check.ops)
-            map_fail(state, nowhere(state), "plan-unknown-anchor", words[kind], NULL,
-                     "the plan has a line for something that the kernel has not, or twice");
+        for (int i = 0; i < count; i++)
+            if (!check.used[i])
+                fail_unknown(state, line_anchor(plan, (line_kind)kind, i),
+                             line_location(plan, (line_kind)kind, i));
     }
-    if (plan->axis_count > state->axes.count)
-        map_fail(state, nowhere(state), "plan-unknown-anchor", "axis", NULL,
-                 "the plan has a line for something that the kernel has not, or twice");
+}
+
+static void check_axis_lines(map_state *state) {
+    const ir_plan *plan = state->context->plan;
+    for (int i = 0; i < plan->axis_count; i++) {
+        bool known = false;
+        for (int k = 0; k < state->axes.count; k++)
+            known = known || strcmp(plan->axes[i].anchor, state->axes.axes[k].anchor) == 0;
+        if (!known)
+            fail_unknown(state, plan->axes[i].anchor, plan->axes[i].location);
+    }
+}
+
+static void check_keep_lines(map_state *state) {
+    const ir_plan *plan = state->context->plan;
+    bool *used = BASE_NEW_ARRAY(state->module->arena, bool, plan->keep_count);
+    for (int64_t k = 0; k < state->sweeps.crossing_count; k++) {
+        const char *anchor =
+            analysis_value_anchor(state->module->arena, state->sweeps.crossings[k]);
+        for (int i = 0; anchor != NULL && i < plan->keep_count; i++)
+            used[i] = used[i] || strcmp(plan->keeps[i].anchor, anchor) == 0;
+    }
+    for (int i = 0; i < plan->keep_count; i++)
+        if (!used[i])
+            fail_unknown(state, plan->keeps[i].anchor, plan->keeps[i].location);
 }
 
 const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value) {
@@ -185,7 +226,7 @@ const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value) {
     for (int i = 0; anchor != NULL && i < plan->keep_count; i++)
         if (strcmp(plan->keeps[i].anchor, anchor) == 0)
             return &plan->keeps[i];
-    base_location at = value->definer != NULL ? value->definer->location : nowhere(state);
+    base_location at = value->definer != NULL ? value->definer->location : plan->location;
     map_fail(state, at, "plan-missing-anchor", NULL, anchor,
              "the plan has no `keep` line for a value that a later sweep needs");
     return NULL;
@@ -202,19 +243,19 @@ void map_plan_apply(map_state *state) {
     module->machine = plan->machine;
     module->plan_hash = ir_plan_hash(plan);
     if (strcmp(plan->kernel, module->name) != 0)
-        map_fail(state, nowhere(state), "plan-kernel", plan->kernel, module->name,
+        map_fail(state, plan->location, "plan-kernel", plan->kernel, module->name,
                  "the plan is for another kernel");
     if (plan->canonical_hash != pass_canonical_hash(module)) {
         char found[32], expected[32];
         snprintf(found, sizeof found, "%016llx", (unsigned long long)plan->canonical_hash);
         snprintf(expected, sizeof expected, "%016llx",
                  (unsigned long long)pass_canonical_hash(module));
-        map_fail(state, nowhere(state), "plan-canon", found, expected,
+        map_fail(state, plan->location, "plan-canon", found, expected,
                  "the plan was made for another text, or other sizes, of the kernel");
     }
+    map_check_conditions(state);
     apply_axes(state);
     check_lines(state);
-    if (plan->keep_count > state->sweeps.crossing_count)
-        map_fail(state, nowhere(state), "plan-unknown-anchor", "keep", NULL,
-                 "the plan has a line for something that the kernel has not, or twice");
+    check_axis_lines(state);
+    check_keep_lines(state);
 }

@@ -3,6 +3,8 @@
  * names.
  */
 #include "analysis/output.h"
+#include "analysis/storage.h"
+#include "ir/print.h"
 #include "pass/map_internal.h"
 
 #include <string.h>
@@ -38,8 +40,59 @@ static bool map_carry_storage(void *pointer, ir_op *op) {
     return true;
 }
 
+/* NULL, or what the keep line may say instead. */
+static const char *storage_refusal(map_state *state, const analysis_storage *storage,
+                                   const ir_value *value, const ir_plan_keep *keep) {
+    static const ir_storage storages[] = {IR_STORAGE_REGISTERS, IR_STORAGE_PRIVATE,
+                                          IR_STORAGE_RELOAD, IR_STORAGE_RECOMPUTE};
+    const ir_op *store = state->output[value->number];
+    if (keep->storage != IR_STORAGE_OUTPUT &&
+        analysis_storage_allows(storage, value, keep->storage))
+        return NULL;
+    if (keep->storage == IR_STORAGE_OUTPUT && store != NULL && store->anchor != NULL &&
+        strcmp(store->anchor, keep->access) == 0)
+        return NULL;
+    base_text text;
+    base_text_init(&text, state->context->diagnostics->arena);
+    for (size_t i = 0; i < sizeof storages / sizeof *storages; i++)
+        if (analysis_storage_allows(storage, value, storages[i]))
+            base_text_format(&text, "%s%s", text.length > 0 ? ", " : "",
+                             ir_storage_name(storages[i]));
+    if (store != NULL && store->anchor != NULL)
+        base_text_format(&text, "%soutput %s", text.length > 0 ? ", " : "", store->anchor);
+    return text.bytes;
+}
+
+static bool output_is_taken(const map_state *state, const ir_plan_keep *keep) {
+    const ir_plan *plan = state->context->plan;
+    for (const ir_plan_keep *other = plan->keeps; other < keep; other++)
+        if (other->storage == IR_STORAGE_OUTPUT && strcmp(other->access, keep->access) == 0)
+            return true;
+    return false;
+}
+
+static void set_storage(map_state *state, const analysis_storage *storage, const ir_value *value,
+                        const ir_plan_keep *keep) {
+    state->storage[value->number] = keep->storage;
+    bool whole = analysis_storage_is_whole(storage, value);
+    state->output[value->number] =
+        whole ? NULL : analysis_output_store(state->module, &state->axes, &state->sweeps, value);
+    const char *expected = storage_refusal(state, storage, value, keep);
+    if (expected != NULL)
+        map_fail(state, keep->location, "plan-storage", keep->anchor, expected,
+                 "the plan keeps a value as it cannot be kept");
+    else if (keep->storage == IR_STORAGE_OUTPUT && output_is_taken(state, keep))
+        map_fail(state, keep->location, "plan-storage", keep->access, "one value in an output",
+                 "another value waits in this output");
+}
+
 /* Storage of everything that crosses; carries and merged values live alike in all their places. */
 void map_storages(map_state *state) {
+    bool *stepped = BASE_NEW_ARRAY(state->module->arena, bool, state->module->axis_count);
+    for (int i = 0; i < state->module->axis_count; i++)
+        stepped[i] = layout_axis_has(&state->module->axes[i].digits, LAYOUT_STEP);
+    analysis_storage storage = analysis_storage_begin(state->module->arena, state->module,
+                                                      &state->axes, &state->sweeps, stepped);
     int next = 0; /* line; a carry and the result that it becomes share one */
     for (int64_t i = 0; i < state->sweeps.crossing_count; i++) {
         ir_value *value = state->sweeps.crossings[i];
@@ -51,17 +104,8 @@ void map_storages(map_state *state) {
         if (line == next)
             next++;
         else if (line > next || !shared)
-            map_plan_out_of_order(state, keep->anchor);
-        state->storage[value->number] = keep->storage;
-        if (keep->storage != IR_STORAGE_OUTPUT)
-            continue;
-        const ir_op *store =
-            analysis_output_store(state->module, &state->axes, &state->sweeps, value);
-        state->output[value->number] = store;
-        if (store == NULL || store->anchor == NULL || strcmp(store->anchor, keep->access) != 0)
-            map_fail(state, value->definer != NULL ? value->definer->location : (base_location){0},
-                     "plan-storage", keep->access, store != NULL ? store->anchor : "private",
-                     "the value cannot wait in this output");
+            map_plan_out_of_order(state, keep->anchor, keep->location);
+        set_storage(state, &storage, value, keep);
     }
     if (!state->failed)
         ir_region_walk(&state->module->body, map_carry_storage, state);

@@ -1,123 +1,34 @@
-/* Storage: how each tile value that crosses sweeps gets to its later uses.
+/* Storage: how each tile value that crosses sweeps gets to its later uses, of the ways that
+ * analysis/storage.h allows.
  *
- *     registers   no loop stands between: every axis of its sweep lies on lanes and slots, and no
- *                 domain cuts it short at run time
- *     reload      a load that no store can have overtaken
- *     recompute   a few cheap ops on what is reloaded and on scalars
- *     output      in the cells of an output that wait for their store: the row then streams to
- * memory while it is computed, and comes back from cache (row plan) private     everything else
+ *     t   a load              in registers if it fits, else reloaded: the row is in cache
+ *     e   more than light     waits in an output (row plan: the row then streams to memory while it
+ *                             is computed, and comes back from cache), else private
  *
- * A row of softmax: `keep t reload` (the row is in cache), `keep e output y.0` (exp costs more).
+ * A row of softmax: `keep t reload`, `keep e output y.0` (exp costs more).
  */
 #include "analysis/output.h"
+#include "analysis/storage.h"
 #include "planner/planner_internal.h"
 
 #include <string.h>
 
-static bool is_tile(const ir_value *value) {
-    return value->type.form == IR_FORM_TILE && value->type.rank > 0;
-}
-
-static bool axis_has_steps(const planner_state *state, int axis) {
-    return axis >= 0 && layout_axis_has(&state->plan->axes[axis].digits, LAYOUT_STEP);
-}
-
-static bool value_has_steps(const planner_state *state, const ir_value *value) {
-    for (int i = 0; i < value->type.rank; i++)
-        if (axis_has_steps(state, state->axes.of_value[value->number][i]))
-            return true;
-    return false;
-}
-
-static bool value_has_domain(const ir_value *value) {
-    for (int i = 0; i < value->type.rank; i++)
-        if (value->type.domain[i] != NULL)
-            return true;
-    return false;
-}
-
-/* The sweep has loops around its body; around the end of a reduction when `reduced` runs inside. */
-static bool sweep_has_loops(const planner_state *state, const analysis_sweep *sweep, int reduced) {
-    for (int i = 0; i < sweep->axis_count; i++)
-        if (sweep->axes[i] != reduced && axis_has_steps(state, sweep->axes[i]))
-            return true;
-    for (int64_t i = 0; i < sweep->op_count; i++) {
-        const ir_op *op = sweep->ops[i];
-        for (int k = 0; k < op->operand_count; k++)
-            if (is_tile(op->operands[k]) && value_has_domain(op->operands[k]))
-                return true;
-        for (int k = 0; k < op->result_count; k++)
-            if (value_has_domain(op->results[k]))
-                return true;
-    }
-    return false;
-}
-
-/* Used as a whole by a for, if or yield, or made by one. */
-static bool value_escapes(const ir_region *region, const ir_value *value) {
-    for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        for (int r = 0; r < op->region_count; r++)
-            if (value_escapes(op->regions[r], value))
-                return true;
-        if (op->region_count == 0 && op->opcode != IR_YIELD)
-            continue;
-        for (int i = 0; i < op->operand_count; i++)
-            if (op->operands[i] == value)
-                return true;
-    }
-    return false;
-}
-
-/* The value can be had in the sweep by loading and computing again. */
-static bool value_repeatable(const planner_state *state, const ir_value *value, int sweep) {
-    if (!is_tile(value) || state->sweeps.of_value[value->number] == sweep)
-        return true;
-    if (value->definer == NULL || !analysis_value_is_light(value))
-        return false;
-    const ir_op *op = value->definer;
-    if (op->opcode == IR_LOAD && !analysis_load_repeatable(&state->sweeps, op, sweep))
-        return false;
-    for (int i = 0; i < op->operand_count; i++)
-        if (!value_repeatable(state, op->operands[i], sweep))
-            return false;
-    return true;
-}
-
-static bool repeatable_everywhere(const planner_state *state, const ir_value *value) {
-    int home = state->sweeps.of_value[value->number];
-    if (home < 0 || !analysis_value_is_light(value) || value_escapes(&state->module->body, value))
-        return false;
-    for (int s = 0; s < (int)state->sweeps.count; s++) {
-        const analysis_sweep *sweep = &state->sweeps.sweeps[s];
-        for (int64_t i = 0; i < sweep->op_count && s != home; i++)
-            for (int k = 0; k < sweep->ops[i]->operand_count; k++)
-                if (sweep->ops[i]->operands[k] == value && !value_repeatable(state, value, s))
-                    return false;
-    }
-    return true;
-}
-
-static ir_storage choose_storage(const planner_state *state, const ir_value *value) {
-    int home = state->sweeps.of_value[value->number];
-    bool escapes = home < 0 || value_escapes(&state->module->body, value);
-    if (escapes) /* one storage for what goes into a carry and the carry itself */
-        return value_has_steps(state, value) || value_has_domain(value) ? IR_STORAGE_PRIVATE
-                                                                        : IR_STORAGE_REGISTERS;
+static ir_storage choose_storage(const analysis_storage *storage, const ir_value *value,
+                                 bool may_wait) {
+    bool registers = analysis_storage_allows(storage, value, IR_STORAGE_REGISTERS);
+    if (analysis_storage_is_whole(storage, value))
+        return registers ? IR_STORAGE_REGISTERS : IR_STORAGE_PRIVATE;
     bool is_load = value->definer->opcode == IR_LOAD;
-    const analysis_sweep *sweep = &state->sweeps.sweeps[home];
-    const ir_op *op = value->definer;
-    int reduced = -1; /* a reduction of an axis of extent 1 folds none, though its sweep may */
-    if (op->opcode == IR_REDUCE)
-        reduced = state->axes.of_value[op->operands[0]->number][op->attributes.axis];
-    bool loops = sweep_has_loops(state, sweep, reduced);
-    if (!loops && is_load)
+    if (registers && is_load)
         return IR_STORAGE_REGISTERS;
-    if (repeatable_everywhere(state, value))
-        return is_load ? IR_STORAGE_RELOAD : IR_STORAGE_RECOMPUTE;
-    if (state->lane_axis >= 0 && loops &&
-        analysis_output_store(state->module, &state->axes, &state->sweeps, value) != NULL)
-        return IR_STORAGE_OUTPUT;
-    return loops ? IR_STORAGE_PRIVATE : IR_STORAGE_REGISTERS;
+    ir_storage again = is_load ? IR_STORAGE_RELOAD : IR_STORAGE_RECOMPUTE;
+    if (analysis_storage_allows(storage, value, again))
+        return again;
+    if (registers)
+        return IR_STORAGE_REGISTERS;
+    return may_wait && analysis_storage_allows(storage, value, IR_STORAGE_OUTPUT)
+               ? IR_STORAGE_OUTPUT
+               : IR_STORAGE_PRIVATE;
 }
 
 /* A carry and the result that it becomes share one line. */
@@ -139,13 +50,19 @@ static bool output_is_taken(const ir_plan *plan, const char *access) {
 
 void planner_keep(planner_state *state) {
     ir_plan *plan = state->plan;
+    bool *stepped = BASE_NEW_ARRAY(state->arena, bool, plan->axis_count);
+    for (int i = 0; i < plan->axis_count; i++)
+        stepped[i] = layout_axis_has(&plan->axes[i].digits, LAYOUT_STEP);
+    analysis_storage storage =
+        analysis_storage_begin(state->arena, state->module, &state->axes, &state->sweeps, stepped);
     plan->keeps = BASE_NEW_ARRAY(state->arena, ir_plan_keep, state->sweeps.crossing_count);
     for (int64_t i = 0; i < state->sweeps.crossing_count; i++) {
         const ir_value *value = state->sweeps.crossings[i];
         const char *anchor = analysis_value_anchor(state->arena, value);
         if (has_line(plan, value, anchor))
             continue;
-        ir_plan_keep keep = {.anchor = anchor, .storage = choose_storage(state, value)};
+        ir_plan_keep keep = {.anchor = anchor,
+                             .storage = choose_storage(&storage, value, state->lane_axis >= 0)};
         if (keep.storage == IR_STORAGE_OUTPUT) {
             keep.access =
                 analysis_output_store(state->module, &state->axes, &state->sweeps, value)->anchor;

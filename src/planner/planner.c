@@ -22,31 +22,11 @@ static void push_digit(layout_axis *digits, layout_holder holder, int64_t radix)
 }
 
 /* ---- the lane axis of the row plan ---- */
-/* The axis on the last dimension of an access, -1 when there is none. */
-static int access_last_axis(const planner_state *state, const ir_op *op) {
-    const ir_access *access = op->attributes.access;
-    if (access->rank == 0)
-        return -1;
-    const ir_index *last = &access->index[access->rank - 1];
-    if (last->kind == IR_INDEX_GATHER) {
-        const ir_value *tile = op->operands[last->operand];
-        return state->axes.of_value[tile->number][tile->type.rank - 1];
-    }
-    if (last->kind != IR_INDEX_RANGE)
-        return -1;
-    if (op->opcode == IR_STORE) {
-        const analysis_store_axes *store = analysis_axes_of_store(&state->axes, op);
-        return store->axis[store->rank - 1];
-    }
-    const ir_value *result = op->results[0];
-    return state->axes.of_value[result->number][result->type.rank - 1];
-}
-
 static void weigh_region(const planner_state *state, const ir_region *region, int64_t weight,
                          int64_t *weights) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
         if (op->opcode == IR_LOAD || op->opcode == IR_STORE) {
-            int axis = access_last_axis(state, op);
+            int axis = analysis_axes_of_last_index(&state->axes, op);
             if (axis >= 0)
                 weights[axis] += weight;
         }
@@ -127,8 +107,9 @@ static bool op_is_math(ir_opcode opcode) {
 /* A range on the last dimension, along the axis with lanes: neighbours in memory. */
 static int access_width(const planner_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
-    bool contiguous = state->lane_axis >= 0 && access_last_axis(state, op) == state->lane_axis &&
-                      access->index[access->rank - 1].kind == IR_INDEX_RANGE;
+    bool contiguous = access->rank > 0 && state->lane_axis >= 0 &&
+                      access->index[access->rank - 1].kind == IR_INDEX_RANGE &&
+                      analysis_axes_of_last_index(&state->axes, op) == state->lane_axis;
     return contiguous ? state->machine->subgroup : 1;
 }
 

@@ -100,7 +100,7 @@ static bool read_conditions(parser *p) {
         return true;
     int64_t count = 0;
     do {
-        ir_plan_condition condition = {0};
+        ir_plan_condition condition = {.location = p->lexer.token.location};
         if (!read_word(p, "the name of a size", &condition.symbol) || !expect(p, "=") ||
             !read_integer(p, 0, INT64_MAX, &condition.value))
             return false;
@@ -111,6 +111,7 @@ static bool read_conditions(parser *p) {
 }
 
 static bool read_first_line(parser *p) {
+    p->plan->location = p->lexer.token.location;
     if (!expect(p, "plan") || !read_word(p, "the name of the kernel", &p->plan->kernel) ||
         !expect(p, "canon"))
         return false;
@@ -126,7 +127,7 @@ static bool read_anchor(parser *p, const char **anchor) {
 }
 
 static bool read_axis(parser *p) {
-    ir_plan_axis axis = {0};
+    ir_plan_axis axis = {.location = p->lexer.token.location};
     int64_t count = p->plan->axis_count;
     if (!read_anchor(p, &axis.anchor))
         return false;
@@ -143,7 +144,7 @@ static bool read_axis(parser *p) {
 }
 
 static bool read_keep(parser *p) {
-    ir_plan_keep keep = {0};
+    ir_plan_keep keep = {.location = p->lexer.token.location};
     int64_t count = p->plan->keep_count;
     if (!read_anchor(p, &keep.anchor))
         return false;
@@ -162,7 +163,7 @@ static bool read_keep(parser *p) {
 }
 
 static bool read_reduce(parser *p) {
-    ir_plan_anchor reduce = {0};
+    ir_plan_anchor reduce = {.location = p->lexer.token.location};
     int64_t count = p->plan->reduce_count;
     if (!read_anchor(p, &reduce.anchor))
         return false;
@@ -174,7 +175,7 @@ static bool read_reduce(parser *p) {
 }
 
 static bool read_access(parser *p) {
-    ir_plan_access access = {0};
+    ir_plan_access access = {.location = p->lexer.token.location};
     int64_t count = p->plan->access_count, width = 0;
     if (!read_anchor(p, &access.anchor) || !expect(p, "width") ||
         !read_integer(p, 1, 1 << 20, &width))
@@ -186,7 +187,7 @@ static bool read_access(parser *p) {
 }
 
 static bool read_math(parser *p) {
-    ir_plan_math math = {.form = IR_MATH_PORTABLE};
+    ir_plan_math math = {.form = IR_MATH_PORTABLE, .location = p->lexer.token.location};
     int64_t count = p->plan->math_count;
     if (!read_anchor(p, &math.anchor))
         return false;

@@ -1,0 +1,71 @@
+/* What a plan's lines may say of sizes and accesses: what is refused here would break the mapped
+ * module, or would be true of other sizes only.
+ *
+ *     for N = 4096        every size that is known, with its value, and no other
+ *     access x.0 width 8  8 neighbours: a range whose innermost digit, lanes or slots, 8 divides
+ *
+ * Digits are checked in map_plan.c, storage in map_storage.c.
+ */
+#include "pass/map_internal.h"
+
+#include <string.h>
+
+static const layout_symbol *find_symbol(const layout_extents *pool, const char *name) {
+    for (int64_t i = 0; i < pool->symbol_count; i++)
+        if (strcmp(pool->symbols[i].name, name) == 0)
+            return &pool->symbols[i];
+    return NULL;
+}
+
+static const char *describe_size(map_state *state, const layout_symbol *symbol) {
+    base_diagnostics *diagnostics = state->context->diagnostics;
+    if (symbol == NULL || !symbol->known)
+        return "a size that is known when the plan is obeyed";
+    return base_diagnostics_text(diagnostics, "%s = %lld", symbol->name, (long long)symbol->value);
+}
+
+void map_check_conditions(map_state *state) {
+    const ir_plan *plan = state->context->plan;
+    const layout_extents *pool = &state->module->extents;
+    int64_t known = 0;
+    for (int64_t i = 0; i < pool->symbol_count; i++)
+        known += pool->symbols[i].known;
+    for (int i = 0; i < plan->condition_count; i++) {
+        const ir_plan_condition *condition = &plan->conditions[i];
+        const layout_symbol *symbol = find_symbol(pool, condition->symbol);
+        bool holds = symbol != NULL && symbol->known && symbol->value == condition->value;
+        bool repeated = false;
+        for (int k = 0; k < i; k++)
+            repeated = repeated || strcmp(plan->conditions[k].symbol, condition->symbol) == 0;
+        known -= holds && !repeated;
+        if (!holds || repeated)
+            map_fail(state, condition->location, "plan-size",
+                     base_diagnostics_text(state->context->diagnostics, "%s = %lld",
+                                           condition->symbol, (long long)condition->value),
+                     repeated ? "each size once" : describe_size(state, symbol),
+                     "the plan was made for other sizes");
+    }
+    if (known > 0 && !state->failed)
+        map_fail(state, plan->location, "plan-size", NULL, "`for` and every size that is known",
+                 "the plan does not say for which sizes it was made");
+}
+
+void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *line) {
+    const ir_access *access = op->attributes.access;
+    if (line->width == 1)
+        return;
+    bool range = access->rank > 0 && access->index[access->rank - 1].kind == IR_INDEX_RANGE;
+    int axis = range ? analysis_axes_of_last_index(&state->axes, op) : -1;
+    if (axis >= 0) {
+        const layout_axis *digits = &state->module->axes[axis].digits;
+        layout_holder holder = digits->count > 0 ? digits->digits[0].holder : LAYOUT_STEP;
+        if ((holder == LAYOUT_LANE || holder == LAYOUT_SLOT) &&
+            digits->digits[0].radix % line->width == 0)
+            return;
+    }
+    map_fail(state, line->location, "plan-width",
+             base_diagnostics_text(state->context->diagnostics, "width %d", line->width),
+             axis < 0 ? "width 1: the last index is not a range of neighbours"
+                      : "a divisor of the innermost digit of the last index, lanes or slots",
+             "the plan gives an access a width that does not fit");
+}

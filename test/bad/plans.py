@@ -1,0 +1,161 @@
+"""Edited plans: a finding on the line of the plan, whatever was changed, and never our own bug.
+
+tier: check
+builds: release asan
+"""
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CROFT = os.environ.get("CROFT", str(ROOT / "build" / "croft"))
+SCRATCH = pathlib.Path(os.environ.get("CROFT_SCRATCH") or tempfile.mkdtemp(prefix="croft-test-"))
+SEED = int(os.environ.get("CROFT_SEED", "1"))
+MACHINE = ["--machine", "cpu-avx2"]
+KERNEL = """kernel edited(x: in f32[R, N], y: out f32[R, N]) {
+    program row: R
+    t = x[row, :]
+    d = t - sum(t) / N
+    e = exp(t - max(t))
+    y[row, :] = d * rsqrt(sum(d * d) / N + 1e-5) + e / sum(e) + t
+}
+"""
+# (name, pattern, replacement, slug): one edit of the plan that is printed for N = 1000
+EDITS = [
+    ("other_kernel", r"^plan edited", "plan other", "plan-kernel"),
+    ("other_text", r"canon \w{4}", "canon 0000", "plan-canon"),
+    ("other_machine", r"cpu-avx2", "cpu-avx512", "plan-machine"),
+    ("other_size", r"N = 1000", "N = 999", "plan-size"),
+    ("no_size", r" for N = 1000", "", "plan-size"),
+    ("unknown_size", r"N = 1000", "N = 1000, Q = 3", "plan-size"),
+    ("size_twice", r"N = 1000", "N = 1000, N = 1000", "plan-size"),
+    ("runtime_size", r"N = 1000", "N = 1000, R = 3", "plan-size"),
+    ("huge_size", r"N = 1000", "N = 99999999999999999999", "plan-number"),
+    ("axis_lost", r"^axis N .*\n", "", "plan-missing-anchor"),
+    ("axis_added", r"\Z", "axis Q lane 4\n", "plan-unknown-anchor"),
+    ("axis_twice", r"^(axis N .*\n)", r"\1\1", "plan-repeats"),
+    ("axes_swapped", r"^(axis row .*\n)(axis N .*\n)", r"\2\1", "plan-order"),
+    ("lanes_3", r"lane 8", "lane 3", "plan-axis"),
+    ("lanes_0", r"lane 8", "lane 0", "plan-digits"),
+    ("lanes_negative", r"lane 8", "lane -8", "plan-digits"),
+    ("lanes_1000000", r"lane 8", "lane 1048576", "plan-axis"),
+    ("slots_1000000", r"slot 4", "slot 1000000", "plan-axis"),
+    ("slots_twice", r"slot 4", "slot 2 | slot 2", "plan-digits"),
+    ("steps_0", r"step 32", "step 0", "plan-digits"),
+    ("steps_too_few", r"step 32", "step 31", "plan-axis"),
+    ("steps_open", r"step 32", "step *", "plan-axis"),
+    ("steps_past_64_bits", r"step 32", "step 99999999999999999999", "plan-digits"),
+    ("steps_that_overflow", r"step 32", "step 9223372036854775807", "plan-digits"),
+    ("groups_counted", r"group \*", "group 4", "plan-axis"),
+    ("group_for_an_element_axis", r"lane 8 .*", "group *", "plan-axis"),
+    ("lanes_for_two_axes", r"group \*", "lane 8 | group *", "plan-axis"),
+    ("keep_lost", r"^keep t .*\n", "", "plan-missing-anchor"),
+    ("keep_unknown", r"^keep t ", "keep zebra ", "plan-unknown-anchor"),
+    ("keep_in_registers_over_steps", r"^(keep t +).*", r"\1registers", "plan-storage"),
+    ("keep_what_is_not_a_load_by_reload", r"^(keep e +).*", r"\1reload", "plan-storage"),
+    ("keep_what_is_heavy_by_computing", r"^(keep e +).*", r"\1recompute", "plan-storage"),
+    ("keep_in_no_output", r"^(keep e +).*", r"\1output x.0", "plan-storage"),
+    ("keep_two_in_one_output", r"^(keep [de] +).*", r"\1output y.0", "plan-storage"),
+    ("keep_nowhere", r"^(keep e +).*", r"\1under the bed", "plan-choice"),
+    ("reduce_lost", r"^reduce max.0 .*\n", "", "plan-missing-anchor"),
+    ("reduce_unknown", r"^reduce max.0", "reduce max.7", "plan-unknown-anchor"),
+    ("access_unknown", r"^access x.0", "access q.0", "plan-unknown-anchor"),
+    ("width_that_does_not_divide", r"width 8", "width 3", "plan-width"),
+    ("width_past_the_lanes", r"width 8", "width 16", "plan-width"),
+    ("width_huge", r"width 8", "width 1048577", "plan-number"),
+    ("math_unknown", r"^math exp.0", "math sin.0", "plan-unknown-anchor"),
+    ("math_of_another_form", r"portable", "native", "plan-choice"),
+    ("words_after_a_line", r"tree", "tree house", "plan-syntax"),
+    ("nul_byte", r"tree", "tree\0", "plan-syntax"),
+    ("no_text", r"(?s).*", "", "plan-syntax"),
+]
+failures = 0
+
+
+def case(name, good, why=""):
+    global failures
+    print(f"ok {name}" if good else f"not ok {name}: {str(why)[:2000]}", flush=True)
+    failures += not good
+
+
+def emit(plan):
+    path = SCRATCH / "edited.plan"
+    path.write_bytes(plan if isinstance(plan, bytes) else plan.encode())
+    done = subprocess.run([CROFT, "emit", SCRATCH / "k.croft", "N=1000", *MACHINE, "--plan", path],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+    return done.returncode, done.stderr.decode("utf-8", "replace")
+
+
+def sound(result):
+    """Obeyed or refused; not crashed, not our bug, bounded."""
+    return (result[0] in (0, 3) and "CROFT_BUG" not in result[1] and "ERROR: " not in result[1]
+            and "runtime error" not in result[1] and len(result[1]) < 20000)
+
+
+def check_edits(plan):
+    for name, pattern, replacement, slug in EDITS:
+        edited = re.sub(pattern, replacement, plan, count=0 if "two" in name else 1,
+                        flags=re.MULTILINE)
+        result = emit(edited)
+        on_a_line = re.search(rf"(edited\.plan|k\.croft):\d+:\d+: error: .*\[{slug}\]", result[1])
+        case(name, edited != plan and result[0] == 3 and sound(result) and on_a_line, result)
+
+
+def check_legal_edits(plan):
+    """Choices that the kernel allows are obeyed."""
+    for name, pattern, replacement in (
+            ("narrower_accesses", r"width 8", "width 4"),
+            ("more_slots", r"slot 4 \| step 32", "slot 8 | step 16"),
+            ("slots_only", r"lane 8 \| slot 4", "slot 32"),
+            ("one_output_for_one_value", r"^(keep d +).*", r"\1private")):
+        result = emit(re.sub(pattern, replacement, plan, flags=re.MULTILINE))
+        case(name, result[0] == 0, result)
+
+
+def check_lines(plan):
+    """Every line lost, doubled, or swapped with the next; kinds may stand in any order."""
+    lines = plan.splitlines(keepends=True)
+    for i in range(len(lines)):
+        for name, edited in (("lost", lines[:i] + lines[i + 1:]),
+                             ("doubled", lines[:i + 1] + lines[i:]),
+                             ("swapped", lines[:i] + lines[i:i + 2][::-1] + lines[i + 2:])):
+            result = emit("".join(edited))
+            kinds = {line.split()[0] for line in lines[i:i + 2]}
+            free = name == "swapped" and (len(kinds) == 2 and i > 0 or edited == lines)
+            case(f"line_{i}_{name}", result[0] == (0 if free else 3) and sound(result), result)
+
+
+def check_garbage(plan):
+    rand = random.Random(SEED)
+    for name, text in (("random_bytes", rand.randbytes(200_000)), ("ten_megabytes", b"axis " * 2_000_000),
+                       ("one_line", b"plan" + b" k" * 400_000), ("lines", b"axis q lane 2\n" * 20_000)):
+        result = emit(text)
+        case(f"garbage_{name}", result[0] == 3 and sound(result), result)
+    wrong = []
+    for _ in range(60):
+        edited = bytearray(plan.encode())
+        for _ in range(rand.randint(1, 3)):
+            at = rand.randrange(len(edited))
+            edited[at:at + rand.randint(0, 2)] = rand.choice([b"0", b"9", b"|", b" ", b"\n", b"N", b"*"])
+        result = emit(bytes(edited))
+        if not sound(result):
+            wrong.append((bytes(edited), result))
+    case(f"random_edits_{SEED}", not wrong, wrong[:1])
+
+
+def main():
+    (SCRATCH / "k.croft").write_text(KERNEL)
+    plan = subprocess.run([CROFT, "plan", SCRATCH / "k.croft", "N=1000", "--plan", "row", *MACHINE],
+                          stdout=subprocess.PIPE, check=True).stdout.decode()
+    case("as_printed", emit(plan)[0] == 0, emit(plan))
+    for check in (check_edits, check_legal_edits, check_lines, check_garbage):
+        check(plan)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
