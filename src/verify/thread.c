@@ -1,4 +1,4 @@
-/* Level thread: collective-form, private-form, when-effects, affine-digits.
+/* Level thread: collective-form, private-form, when-effects, affine-digits, access-width.
  *
  *     %w = combine max %f : f32          %f = fold max %t : f32(1), %t: f32(4)
  *     %a = private N : private f32(4)[N]     push %a, %i, %t
@@ -57,14 +57,39 @@ static void rule_when_effects(verify_state *state, const ir_op *op) {
 }
 
 /* ---- strides ---- */
-static bool is_along_axis(const verify_state *state, int64_t lane_stride, int64_t slot_stride) {
+/* The axis whose digits have these weights, or NULL. */
+static const ir_axis *axis_along(const verify_state *state, int64_t lane_stride,
+                                 int64_t slot_stride) {
     for (int i = 0; i < state->module->axis_count; i++) {
         const ir_axis *axis = &state->module->axes[i];
         if (!axis->is_program && layout_axis_weight(&axis->digits, LAYOUT_LANE) == lane_stride &&
             layout_axis_weight(&axis->digits, LAYOUT_SLOT) == slot_stride)
-            return true;
+            return axis;
     }
-    return false;
+    return NULL;
+}
+
+static bool is_along_axis(const verify_state *state, int64_t lane_stride, int64_t slot_stride) {
+    return axis_along(state, lane_stride, slot_stride) != NULL;
+}
+
+/* The innermost digit of the axis that the last index walks along is of lanes or slots, and the
+ * width divides it. */
+static void rule_access_width(verify_state *state, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    if (access->width <= 1)
+        return;
+    const ir_index *last = access->rank > 0 ? &access->index[access->rank - 1] : NULL;
+    const ir_axis *axis = last == NULL || last->vector >= 0
+                              ? NULL
+                              : axis_along(state, last->lane_stride, last->slot_stride);
+    const layout_digit *inner =
+        axis != NULL && axis->digits.count > 0 ? &axis->digits.digits[0] : NULL;
+    if (inner == NULL || (inner->holder != LAYOUT_LANE && inner->holder != LAYOUT_SLOT) ||
+        inner->radix % access->width != 0)
+        verify_report(state, VERIFY_ACCESS_WIDTH, op,
+                      "a divisor of the innermost digit along the last dimension",
+                      "%d elements of this access are not neighbours", access->width);
 }
 
 static bool mask_is_along(const verify_state *state, const ir_access *access) {
@@ -100,8 +125,10 @@ static void check_op(verify_state *state, const ir_op *op) {
         rule_private_form(state, op);
     if (op->opcode == IR_WHEN)
         rule_when_effects(state, op);
-    if (ir_op_describe(op->opcode)->shape == IR_SHAPE_ACCESS)
+    if (ir_op_describe(op->opcode)->shape == IR_SHAPE_ACCESS) {
         rule_affine_digits(state, op);
+        rule_access_width(state, op);
+    }
 }
 
 void verify_thread(verify_state *state) {
