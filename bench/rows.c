@@ -1,8 +1,7 @@
 /*
  * The speed and memory figures of docs/performance.md, each beside its gate.
  *
- *     bench_rows [CROFT]     CROFT: the command, for its peak memory; without it that part is left
- * out
+ *     bench_rows [CROFT]     CROFT: the command, for its peak memory; else that part is left out
  *
  * Arms alternate in this one process (measure.h); ratios are medians with the least and greatest.
  * Ends with 1 when a gate is missed. It tunes nothing, pins nothing and hides no run.

@@ -3,8 +3,8 @@
  *
  *     %e = exp %d                     crosses to the sweep that divides it
  *     %q = div %e, %s
- *     store %y[%row, :], %q           the only access of %y: until here its cells are free, and of
- * %e's shape
+ *     store %y[%row, :], %q           the only access of %y: until here its cells are free,
+ *                                     and they have the shape of %e
  *
  * The cells are stored twice then, and read back in between, by the lane that owns them. */
 #ifndef ANALYSIS_OUTPUT_H

@@ -7,8 +7,8 @@
  * past their sweep become private arrays or stay in slots.
  *
  *     program row with `group *`          %row = group
- *     program row with `lane 8 | group *` %row = minimum(group*8 + lane, R-1), stores under `when
- * group*8 + lane < R`
+ *     program row with `lane 8 | group *` %row = minimum(group*8 + lane, R-1),
+ *                                         stores under `when group*8 + lane < R`
  *
  * It makes no choice: everything follows from the axes' digits and the values' storage.
  */

@@ -4,13 +4,14 @@
  * value gets the module axes of its dimensions, and what crosses from one sweep to a later one is
  * yielded and kept, loaded again or computed again, as the plan says:
  *
- *     %t = load %x[%row, :]                %m = sweep (N) { %t = load ..; %r = reduce max %t; yield
- * %r } %m = reduce max %t             ->    %e, %s = sweep (N) { %t' = load ..; %d = sub %t', %m;
- *     %e = exp (sub %t, %m)                                     %e' = exp %d; %r = reduce sum %e';
- * yield %e', %r } %s = reduce sum %e                   sweep (N) { %q = div %e, %s; store %y[%row,
- * :], %q; yield } store %y[%row, :], div %e, %s
+ *     level tile                       level mapped: `keep t reload`, `keep e private`
+ *     %t = load %x[%row, :]            %m = sweep (N) { load %x; reduce max }
+ *     %m = reduce max %t
+ *     %e = exp (sub %t, %m)            %e, %s = sweep (N) { load %x; sub %m; exp; reduce sum }
+ *     %s = reduce sum %e
+ *     store %y[%row, :], div %e, %s    sweep (N) { div %e, %s; store %y }
  *
- * It makes no choice. map_plan.c reads the plan.
+ * It makes no choice. map_plan.c reads the plan, map_storage.c what it says of values that cross.
  */
 #include "pass/map_internal.h"
 

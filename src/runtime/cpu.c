@@ -1,8 +1,8 @@
 /* The device `cpu`. A launch asks the module for its groups and workspace, then lets the team call
  * the entry on ranges of groups.
  *
- *     4096 rows, 400 us predicted, 2 workers: pieces of 256 rows (25 us), a workspace for each
- * worker
+ *     4096 rows, 400 us predicted, 2 workers:
+ *     pieces of 256 rows (25 us), a workspace for each worker
  *
  * One block of workspace memory is kept from launch to launch: fresh pages would cost more than
  * many a kernel. A launch that finds it in use allocates its own.
