@@ -113,9 +113,7 @@ static void pack_words(bench_kernel *kernel, const bench_problem *problem) {
         count++;
     }
     kernel->launch = (runtime_launch){.pointers = kernel->pointers,
-                                      .pointer_count = tensor,
                                       .words = words,
-                                      .word_count = count,
                                       .work_ns = (double)(problem->rows * problem->width)};
 }
 

@@ -102,7 +102,7 @@ static int64_t scalar_bits(const ir_constant *constant) {
 }
 
 /* Sizes, then each tensor's strides in elements (dense), then the scalars. */
-static int64_t pack_words(const run_state *run, int64_t *words) {
+static void pack_words(const run_state *run, int64_t *words) {
     const text_bindings *bindings = &run->job->compiled.bindings;
     int64_t count = 0;
     for (int i = 0; i < bindings->size_count; i++)
@@ -120,8 +120,7 @@ static int64_t pack_words(const run_state *run, int64_t *words) {
     }
     for (int i = 0; i < run->module->parameter_count; i++)
         if (run->tensors[i] == NULL)
-            words[count++] = scalar_bits(&run->scalars[i]);
-    return count;
+                        words[count++] = scalar_bits(&run->scalars[i]);
 }
 
 /* Above this a team is worth waking: about what two operations per element and byte moved take. */
@@ -152,11 +151,9 @@ static int launch_loaded(run_state *run, runtime_device *device, runtime_module 
     for (int i = 0; i < run->module->parameter_count; i++)
         if (run->tensors[i] != NULL)
             pointers[count++] = run->tensors[i]->array.data;
-    runtime_launch launch = {.pointers = pointers,
-                             .pointer_count = count,
-                             .words = words,
-                             .word_count = pack_words(run, words),
-                             .work_ns = predicted_work_ns(run)};
+    pack_words(run, words);
+    runtime_launch launch = {
+        .pointers = pointers, .words = words, .work_ns = predicted_work_ns(run)};
     runtime_report report;
     int status = CLI_EXIT_OK;
     if (device->vtable->launch(device, module, &launch, &report) != RUNTIME_OK) {

@@ -119,7 +119,6 @@ static bool compile_stages(const compile_request *request, compile_result *resul
     result->tile = compile_tile(result);
     if (result->tile == NULL)
         return false;
-    result->canonical_hash = pass_canonical_hash(result->tile);
     if (request->stage == COMPILE_TO_TILE)
         return true;
     if (!compile_plan(request, result))

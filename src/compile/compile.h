@@ -49,7 +49,6 @@ typedef struct compile_result {
     const text_kernel *kernel;
     text_bindings bindings;
     ir_module *tile; /* canonical; kept for the reference */
-    uint64_t canonical_hash;
     ir_plan *plan;
     ir_module *module; /* mapped or thread, by stage */
     const char *source_text;

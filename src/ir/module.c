@@ -261,35 +261,6 @@ void ir_op_remove(ir_op *op) {
     op->parent = NULL;
 }
 
-int ir_op_add_operand(ir_module *module, ir_op *op, ir_value *value) {
-    ir_value **grown = BASE_NEW_ARRAY(module->arena, ir_value *, op->operand_count + 1);
-    for (int i = 0; i < op->operand_count; i++)
-        grown[i] = op->operands[i];
-    grown[op->operand_count] = value;
-    op->operands = grown;
-    return op->operand_count++;
-}
-
-static void type_replace_domain(ir_type *type, ir_value *old_value, ir_value *new_value) {
-    for (int i = 0; i < IR_MAX_RANK; i++)
-        if (type->domain[i] == old_value)
-            type->domain[i] = new_value;
-}
-
-void ir_region_replace_uses(ir_region *region, ir_value *old_value, ir_value *new_value) {
-    for (int i = 0; i < region->argument_count; i++)
-        type_replace_domain(&region->arguments[i]->type, old_value, new_value);
-    for (ir_op *op = region->first; op != NULL; op = op->next) {
-        for (int i = 0; i < op->operand_count; i++)
-            if (op->operands[i] == old_value)
-                op->operands[i] = new_value;
-        for (int i = 0; i < op->result_count; i++)
-            type_replace_domain(&op->results[i]->type, old_value, new_value);
-        for (int i = 0; i < op->region_count; i++)
-            ir_region_replace_uses(op->regions[i], old_value, new_value);
-    }
-}
-
 ir_op *ir_region_yield(const ir_region *region) {
     return region->last != NULL && region->last->opcode == IR_YIELD ? region->last : NULL;
 }

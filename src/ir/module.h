@@ -306,11 +306,7 @@ ir_op *ir_op_create(ir_module *module, ir_opcode opcode, base_location location,
 void ir_op_append(ir_region *region, ir_op *op);
 void ir_op_insert_before(ir_op *where, ir_op *op);
 void ir_op_remove(ir_op *op);
-/* Adds an operand and returns its number. */
-int ir_op_add_operand(ir_module *module, ir_op *op, ir_value *value);
 
-/* Replaces every use (operands and domains of types) in the region and all below it. */
-void ir_region_replace_uses(ir_region *region, ir_value *old_value, ir_value *new_value);
 /* The yield of a region, or NULL. */
 ir_op *ir_region_yield(const ir_region *region);
 /* Calls visit for every op, outer before inner, in order; stops when visit returns false. */

@@ -559,16 +559,6 @@ void ir_module_print(base_text *out, const ir_module *module, bool facts) {
     base_text_string(out, "}\n");
 }
 
-void ir_type_print(base_text *out, const ir_module *module, const ir_type *type) {
-    printer p = printer_for(out, module, true);
-    print_type(&p, type);
-}
-
-void ir_value_print(base_text *out, const ir_module *module, const ir_value *value) {
-    printer p = printer_for(out, module, true);
-    print_value(&p, value);
-}
-
 void ir_op_print(base_text *out, const ir_module *module, const ir_op *op) {
     printer p = printer_for(out, module, true);
     print_op(&p, op);

@@ -7,9 +7,6 @@
 #include "ir/module.h"
 
 void ir_module_print(base_text *out, const ir_module *module, bool facts);
-void ir_type_print(base_text *out, const ir_module *module, const ir_type *type);
-/* `%t`, as in the module's text. A value that is not in the module prints as `%?7`. */
-void ir_value_print(base_text *out, const ir_module *module, const ir_value *value);
 /* One op on one line as ir_module_print writes it, without its regions: for verifier findings. */
 void ir_op_print(base_text *out, const ir_module *module, const ir_op *op);
 

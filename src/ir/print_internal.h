@@ -20,7 +20,4 @@ typedef struct ir_labels {
 ir_labels ir_labels_find(base_arena *arena, const ir_module *module);
 void ir_label_print(base_text *out, const ir_labels *labels, const ir_value *value);
 
-/* A letter or `_`, then letters, digits and `_`; bytes past ASCII count as letters. */
-bool ir_name_is_plain(const char *name);
-
 #endif

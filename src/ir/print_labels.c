@@ -18,7 +18,8 @@ static bool letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
 }
 
-bool ir_name_is_plain(const char *name) {
+/* A letter or `_`, then letters, digits and `_`; bytes past ASCII count as letters. */
+static bool name_is_plain(const char *name) {
     if (name == NULL || !letter(name[0]))
         return false;
     for (const char *c = name; *c != '\0'; c++)
@@ -36,7 +37,7 @@ static void define(walk *w, const ir_value *value, const char *name) {
     if (value == NULL || value->number < 0 || value->number >= w->labels->count)
         return;
     ir_label *label = &w->labels->items[value->number];
-    label->name = ir_name_is_plain(name) ? name : NULL;
+    label->name = name_is_plain(name) ? name : NULL;
     label->position = w->position++;
 }
 

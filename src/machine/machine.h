@@ -6,12 +6,9 @@
 #include <stdbool.h>
 
 typedef struct machine {
-    const char *name;        /* cpu-avx2, cpu-avx512, cpu-neon, cpu-baseline */
-    const char *target;      /* the target that emits for it: "cpu" */
-    int subgroup;            /* lanes that run in lock step: f32 elements of a vector register */
-    int vector_bytes;        /* bytes of a vector register */
-    bool fused_multiply_add; /* fma in hardware; otherwise fma calls the C library (slow, same bits)
-                              */
+    const char *name;           /* cpu-avx2, cpu-avx512, cpu-neon, cpu-baseline */
+    const char *target;         /* the target that emits for it: "cpu" */
+    int subgroup;               /* lanes that run in lock step: f32 elements of a vector register */
     const char *compiler_flags; /* separated by single spaces; "" for none */
 } machine;
 

@@ -32,12 +32,10 @@ typedef struct runtime_artifact {
 /* The arguments of one launch, packed once and used as often as wanted. Read during `launch`. */
 typedef struct runtime_launch {
     void *const *pointers; /* one for each tensor parameter, in order */
-    int64_t pointer_count;
     /* All sizes in the module's order; then for each tensor its strides in elements, one for each
      * axis; then the scalar parameters, each with the bits of its element type in the low bytes of
      * one word and zeros above. */
     const int64_t *words;
-    int64_t word_count;
     /* Predicted time on one thread; below 8,000 the launch stays on the calling thread. */
     double work_ns;
 } runtime_launch;

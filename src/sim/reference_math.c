@@ -91,10 +91,6 @@ static const double roundings[IR_OPCODE_COUNT] = {
 #undef MATH
 };
 
-bool sim_number_has_math(ir_opcode opcode) {
-    return functions[opcode].value != NULL;
-}
-
 sim_number sim_number_math(const sim_float_format *format, ir_opcode opcode, sim_number a) {
     const math_function *function = &functions[opcode];
     double value = function->value(a.value);

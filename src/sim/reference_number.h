@@ -55,7 +55,6 @@ sim_binary_function *sim_number_binary(ir_opcode opcode);
 sim_number sim_number_fma(const sim_float_format *format, sim_number a, sim_number b, sim_number c);
 /* exp, tanh, ...: with the accuracy of ir/math.def. `opcode` is a row of that table. */
 sim_number sim_number_math(const sim_float_format *format, ir_opcode opcode, sim_number a);
-bool sim_number_has_math(ir_opcode opcode);
 
 /* To the narrower float type: one rounding, none for a number that the type holds. */
 sim_number sim_number_narrow(const sim_float_format *format, sim_number a);

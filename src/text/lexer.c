@@ -79,7 +79,7 @@ static void names_grow(text_lexer *lexer) {
     lexer->name_capacity = capacity;
 }
 
-const text_name *text_lexer_intern(text_lexer *lexer, const char *text, size_t length) {
+static const text_name *intern(text_lexer *lexer, const char *text, size_t length) {
     if (((int64_t)lexer->name_count + 1) * 2 > lexer->name_capacity)
         names_grow(lexer);
     uint64_t slot = base_hash_bytes(BASE_HASH_START, text, length);
@@ -181,7 +181,7 @@ void text_lexer_init(text_lexer *lexer, base_arena *arena, const base_source *so
                           .line = 1,
                           .at_line_start = true};
     for (int i = 0; i < TEXT_WORD_COUNT; i++)
-        text_lexer_intern(lexer, words[i], strlen(words[i]));
+        intern(lexer, words[i], strlen(words[i]));
     if (source->length > SOURCE_LIMIT) {
         base_diagnostic *item =
             base_diagnostics_add(diagnostics, "source-too-large", location_of(source, SOURCE_LIMIT),
@@ -336,7 +336,7 @@ static text_token lex_name(text_lexer *lexer) {
             base_diagnostics_text(lexer->diagnostics, "at most %d characters", NAME_LIMIT);
         length = NAME_LIMIT;
     }
-    token.name = text_lexer_intern(lexer, lexer->source->text + start, length);
+    token.name = intern(lexer, lexer->source->text + start, length);
     return token;
 }
 

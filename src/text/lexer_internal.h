@@ -117,8 +117,6 @@ void text_lexer_init(text_lexer *lexer, base_arena *arena, const base_source *so
  */
 text_token text_lexer_next(text_lexer *lexer);
 
-const text_name *text_lexer_intern(text_lexer *lexer, const char *text, size_t length);
-
 /* "`)`", "a name", "the end of the line": for messages. Static string. */
 const char *text_token_describe(text_token_kind kind);
 

@@ -187,8 +187,6 @@ ir_value *lower_broadcast(lowerer *l, ir_value *value, const ir_type *shape, bas
 
 /* ---- expressions ---- */
 lower_value lower_expression(lowerer *l, const text_expression *node);
-lower_value lower_unary(lowerer *l, const text_expression *node);
-lower_value lower_binary(lowerer *l, const text_expression *node);
 lower_value lower_operation(lowerer *l, text_operator operation, lower_value a, lower_value b,
                             base_location at);
 lower_value lower_call(lowerer *l, const text_expression *node);

@@ -20,7 +20,7 @@ static lower_value negate(lowerer *l, lower_value a, base_location at) {
     return result;
 }
 
-lower_value lower_unary(lowerer *l, const text_expression *node) {
+static lower_value unary_expression(lowerer *l, const text_expression *node) {
     lower_value a = lower_expression(l, node->left);
     if (a.kind == LOWER_POISON)
         return a;
@@ -170,7 +170,7 @@ lower_value lower_operation(lowerer *l, text_operator operation, lower_value a, 
                           compares ? BASE_BOOL : operands[0]->type.dtype);
 }
 
-lower_value lower_binary(lowerer *l, const text_expression *node) {
+static lower_value binary_expression(lowerer *l, const text_expression *node) {
     lower_value a = lower_expression(l, node->left);
     lower_value b = lower_expression(l, node->right);
     return lower_operation(l, node->operation, a, b, node->location);
@@ -296,9 +296,9 @@ lower_value lower_expression(lowerer *l, const text_expression *node) {
         return lower_typed(ir_build_constant(
             &l->builder, (ir_constant){.dtype = BASE_BOOL, .integer = node->boolean}));
     case TEXT_EXPRESSION_UNARY:
-        return lower_unary(l, node);
+        return unary_expression(l, node);
     case TEXT_EXPRESSION_BINARY:
-        return lower_binary(l, node);
+        return binary_expression(l, node);
     case TEXT_EXPRESSION_CALL:
         return lower_call(l, node);
     case TEXT_EXPRESSION_INDEX:

@@ -67,7 +67,7 @@ static text_expression *make(text_parser *parser, text_expression_kind kind, bas
     return node;
 }
 
-text_expression *text_expression_error(text_parser *parser, base_location at) {
+static text_expression *reported_expression(text_parser *parser, base_location at) {
     return make(parser, TEXT_EXPRESSION_ERROR, at);
 }
 
@@ -84,7 +84,7 @@ static text_expression *grow_over(text_parser *parser, text_expression *node,
     item->expected = base_diagnostics_text(parser->diagnostics, "at most %d operations in a chain",
                                            TEXT_HEIGHT_LIMIT);
     item->hint = "name a part of it on a line of its own";
-    return text_expression_error(parser, node->location);
+    return reported_expression(parser, node->location);
 }
 
 /* ---- calls and indexing ---- */
@@ -100,7 +100,7 @@ static text_expression *parse_call(text_parser *parser, text_expression *callee)
     int64_t capacity = 0;
     text_call_argument *arguments = NULL;
     if (!text_parser_enter(parser))
-        return text_expression_error(parser, callee->location);
+        return reported_expression(parser, callee->location);
     while (parser->token.kind != TEXT_MARK_CLOSE_PARENTHESIS) {
         text_call_argument argument = {.location = parser->token.location};
         if (at_keyword_argument(parser)) {
@@ -112,7 +112,7 @@ static text_expression *parse_call(text_parser *parser, text_expression *callee)
         call = grow_over(parser, call, argument.value);
         if (argument.value->kind == TEXT_EXPRESSION_ERROR || call->kind == TEXT_EXPRESSION_ERROR) {
             parser->depth--;
-            return text_expression_error(parser, callee->location);
+            return reported_expression(parser, callee->location);
         }
         BASE_PUSH(parser->arena, arguments, count, capacity, argument);
         if (!text_parser_accept(parser, TEXT_MARK_COMMA))
@@ -120,7 +120,7 @@ static text_expression *parse_call(text_parser *parser, text_expression *callee)
     }
     parser->depth--;
     if (!text_parser_expect(parser, TEXT_MARK_CLOSE_PARENTHESIS, "after the arguments"))
-        return text_expression_error(parser, callee->location);
+        return reported_expression(parser, callee->location);
     call->arguments = arguments;
     call->count = (int32_t)count;
     return call;
@@ -196,7 +196,7 @@ static text_expression *parse_index(text_parser *parser, text_expression *base) 
     text_index_item *items = NULL;
     bool failed = index->kind == TEXT_EXPRESSION_ERROR || !text_parser_enter(parser);
     if (failed)
-        return text_expression_error(parser, base->location);
+        return reported_expression(parser, base->location);
     while (!failed && parser->token.kind != TEXT_MARK_CLOSE_BRACKET) {
         if (!parse_modifier(parser, index, &failed)) {
             text_index_item item = {.kind = TEXT_ITEM_VALUE};
@@ -212,7 +212,7 @@ static text_expression *parse_index(text_parser *parser, text_expression *base) 
     }
     parser->depth--;
     if (failed || !text_parser_expect(parser, TEXT_MARK_CLOSE_BRACKET, "after the indices"))
-        return text_expression_error(parser, base->location);
+        return reported_expression(parser, base->location);
     index->items = items;
     index->count = (int32_t)count;
     return grow_over(parser, index, index->right);
@@ -253,7 +253,7 @@ static text_expression *parse_word(text_parser *parser) {
             item->hint = "write `where(condition, a, b)`";
         else if (text_parser_at_word(parser, TEXT_WORD_NONE))
             item->hint = "`None` adds an axis inside an index: `t[:, None]`";
-        return text_expression_error(parser, at);
+        return reported_expression(parser, at);
     } else {
         node = make(parser, TEXT_EXPRESSION_NAME, at);
         node->name = parser->token.name;
@@ -296,7 +296,7 @@ static text_expression *parse_primary(text_parser *parser) {
     case TEXT_MARK_OPEN_PARENTHESIS:
         text_parser_advance(parser);
         if (!text_parser_enter(parser))
-            return text_expression_error(parser, at);
+            return reported_expression(parser, at);
         node = text_parse_expression(parser);
         parser->depth--;
         if (node->kind == TEXT_EXPRESSION_ERROR)
@@ -304,17 +304,17 @@ static text_expression *parse_primary(text_parser *parser) {
         node->parenthesised = true;
         if (parser->token.kind == TEXT_MARK_COMMA) {
             text_parser_error(parser, "`)`")->hint = "there are no tuples";
-            return text_expression_error(parser, at);
+            return reported_expression(parser, at);
         }
         if (!text_parser_expect(parser, TEXT_MARK_CLOSE_PARENTHESIS, "after the expression"))
-            return text_expression_error(parser, at);
+            return reported_expression(parser, at);
         break;
     case TEXT_MARK_PLUS:
         text_parser_error(parser, "a value")->hint = "there is no unary `+`";
-        return text_expression_error(parser, at);
+        return reported_expression(parser, at);
     default:
         text_parser_error(parser, "a value");
-        return text_expression_error(parser, at);
+        return reported_expression(parser, at);
     }
     return parse_postfix(parser, node);
 }
@@ -333,7 +333,7 @@ static text_expression *parse_unary(text_parser *parser) {
         return node;
     }
     if (!text_parser_enter(parser))
-        return text_expression_error(parser, at);
+        return reported_expression(parser, at);
     text_expression *operand = parse_unary(parser);
     parser->depth--;
     if (operand->kind == TEXT_EXPRESSION_ERROR)
@@ -362,7 +362,7 @@ static text_expression *reject_chain(text_parser *parser) {
     base_diagnostic *item = base_diagnostics_add(parser->diagnostics, "comparison-chain", at,
                                                  "comparisons do not chain");
     item->hint = "write `(a < b) & (b < c)`; `&`, `|` and `^` bind tighter than comparisons";
-    return text_expression_error(parser, at);
+    return reported_expression(parser, at);
 }
 
 static text_expression *parse_binary(text_parser *parser, int lowest) {

@@ -34,7 +34,8 @@ bool text_parser_accept_word(text_parser *parser, text_word word) {
     return true;
 }
 
-const char *text_parser_found(text_parser *parser) {
+/* What the current token is, for `found`. */
+static const char *describe_token(text_parser *parser) {
     base_location at = parser->token.location;
     bool has_text =
         parser->token.kind != TEXT_TOKEN_END && parser->token.kind != TEXT_TOKEN_NEWLINE;
@@ -64,7 +65,7 @@ static const char *foreign_hint(const text_token *token) {
 base_diagnostic *text_parser_error(text_parser *parser, const char *expected) {
     if (parser->stopped)
         return BASE_NEW(parser->arena, base_diagnostic);
-    const char *found = text_parser_found(parser);
+    const char *found = describe_token(parser);
     base_diagnostic *item = base_diagnostics_add(parser->diagnostics, "syntax",
                                                  parser->token.location, "expected %s", expected);
     item->found = found;

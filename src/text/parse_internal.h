@@ -35,8 +35,6 @@ bool text_parser_accept_word(text_parser *parser, text_word word);
 bool text_parser_expect(text_parser *parser, text_token_kind kind, const char *where);
 /* A name that is not reserved; NULL when reported. */
 const text_name *text_parser_expect_name(text_parser *parser, const char *what);
-/* What the current token is, for `found`. */
-const char *text_parser_found(text_parser *parser);
 /* "expected <expected>" at the current token; the finding, for a hint. */
 base_diagnostic *text_parser_error(text_parser *parser, const char *expected);
 /* Goes one level deeper; false when reported. Pair with parser->depth--. */
@@ -47,7 +45,6 @@ void text_parser_skip_newlines(text_parser *parser);
 
 /* Never NULL; kind ERROR when reported. */
 text_expression *text_parse_expression(text_parser *parser);
-text_expression *text_expression_error(text_parser *parser, base_location at);
 
 /* `{ ... }`; the statements that could be read. */
 void text_parse_block(text_parser *parser, text_block *block);
