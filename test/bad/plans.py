@@ -131,8 +131,10 @@ def check_lines(plan):
 
 def check_garbage(plan):
     rand = random.Random(SEED)
-    for name, text in (("random_bytes", rand.randbytes(200_000)), ("ten_megabytes", b"axis " * 2_000_000),
-                       ("one_line", b"plan" + b" k" * 400_000), ("lines", b"axis q lane 2\n" * 20_000)):
+    for name, text in (("random_bytes", rand.randbytes(200_000)),
+                       ("ten_megabytes", b"axis " * 2_000_000),
+                       ("one_line", b"plan" + b" k" * 400_000),
+                       ("lines", b"axis q lane 2\n" * 20_000)):
         result = emit(text)
         case(f"garbage_{name}", result[0] == 3 and sound(result), result)
     wrong = []
@@ -140,7 +142,8 @@ def check_garbage(plan):
         edited = bytearray(plan.encode())
         for _ in range(rand.randint(1, 3)):
             at = rand.randrange(len(edited))
-            edited[at:at + rand.randint(0, 2)] = rand.choice([b"0", b"9", b"|", b" ", b"\n", b"N", b"*"])
+            put = [b"0", b"9", b"|", b" ", b"\n", b"N", b"*"]
+            edited[at:at + rand.randint(0, 2)] = rand.choice(put)
         result = emit(bytes(edited))
         if not sound(result):
             wrong.append((bytes(edited), result))

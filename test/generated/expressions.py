@@ -1,9 +1,9 @@
 """Random expressions of a type and shape: the lower half of the generator.
 
 A type and shape is wanted, and is made of smaller expressions, of values that have names, of loads.
-Shapes are tuples of axes; an axis with a start is a range that may reach past its tensor, so that it
-has a domain. Every value knows whether its bits may depend on the plan (`loose`: sums and products
-of floats). It makes no statements: generate.py does.
+Shapes are tuples of axes; an axis with a start is a range that may reach past its tensor, so that
+it has a domain. Every value knows whether its bits may depend on the plan (`loose`: sums and
+products of floats). It makes no statements: generate.py does.
 """
 import random
 
@@ -21,7 +21,7 @@ NARROW = {"i8": 100, "u8": 100, "f16": 1000, "bf16": 1000}
 
 
 class Axis:
-    """`length` elements; from `start` of a dimension `size` when that is given, else all of them."""
+    """`length` elements; from `start` of a dimension `size` when that is given, else all."""
 
     def __init__(self, length, start=None, size=None):
         self.length, self.start, self.size = length, start, size
@@ -241,7 +241,8 @@ class Expressions:
         tensor = self.pick(found)
         items = [text for _, text in tensor.items]
         if len(shape) == 1 and shape[0].start is None and self.chance(0.3):
-            items[tensor.axis_of_item.index(1)] = f"{shape[0].length} - 1 - arange({shape[0].length})"
+            length = shape[0].length
+            items[tensor.axis_of_item.index(1)] = f"{length} - 1 - arange({length})"
         return Value(f"{tensor.name}[{', '.join(items)}]", dtype, shape, tensor.loose)
 
     def index(self, shape, depth):

@@ -4,8 +4,8 @@
     generate.py --seed 7          prints the kernel and its arguments
 
 A statement wants a value of some type and shape and gets one from expressions.py. Each output knows
-whether it holds a value whose bits may depend on the plan. Nothing here looks at what Croft accepts:
-a kernel that it refuses is a finding.
+whether it holds a value whose bits may depend on the plan. Nothing here looks at what Croft
+accepts: a kernel that it refuses is a finding.
 """
 import argparse
 import math
@@ -217,7 +217,8 @@ class Generator(Expressions):
             return "0", f"({value.text} % 5)", "", value.loose
         if kind == "program" and self.programs:
             name = self.programs[0].name
-            return "0", f"({name} % 4)" if self.chance(0.5) else f"minimum({name} + 1, 6)", "", False
+            high = f"({name} % 4)" if self.chance(0.5) else f"minimum({name} + 1, 6)"
+            return "0", high, "", False
         low = self.pick((0, 0, 1, 3))
         high = low + self.pick((0, 1, 2, 3, 7))
         step = "" if self.chance(0.6) else f" step {self.pick((1, 2, 3))}"
@@ -230,7 +231,9 @@ class Generator(Expressions):
         pool = list(self.pool)
         before = {v.text: v.loose for v in pool}
         names = [v.text for v in self.pool][-5:]
-        merged = (self.fresh("t"), self.dtype(), self.shape_or_known()) if self.chance(0.5) else None
+        merged = None
+        if self.chance(0.5):
+            merged = (self.fresh("t"), self.dtype(), self.shape_or_known())
         known = [v for v in self.pool]
         if merged and any(axis not in self.axes for axis in merged[2]):
             merged = None

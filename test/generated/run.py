@@ -6,11 +6,11 @@
 tier: check
 builds: release asan
 
-Each kernel of generate.py runs under the fallback and the row plan with --check, and where no sum of
-floats is involved both must give the same bits (judge.py). A kernel that fails is shrunk and printed
-with the command that reproduces it. Without --seed: all of test/regressions, then kernels of one fixed
-and of one fresh seed; the fresh one is CROFT_SEED. At least 95% of the kernels must give finite
-results on most elements.
+Each kernel of generate.py runs under the fallback and the row plan with --check, and where no sum
+of floats is involved both must give the same bits (judge.py). A kernel that fails is shrunk and
+printed with the command that reproduces it. Without --seed: all of test/regressions, then kernels
+of one fixed and of one fresh seed; the fresh one is CROFT_SEED. At least 95% of the kernels must
+give finite results on most elements.
 
 A regression is a kernel file whose comments give its arguments, `# run: x=randn:4x8 y`; outputs
 stand by their names alone (`z=randn:4:f32,` for inout), after `# loose:` those whose bits may
@@ -85,7 +85,8 @@ def run_generated(options, seed):
 
 
 def head_words(text, word):
-    return [w for line in re.findall(rf"^# {word}: (.*)$", text, re.MULTILINE) for w in line.split()]
+    lines = re.findall(rf"^# {word}: (.*)$", text, re.MULTILINE)
+    return [w for line in lines for w in line.split()]
 
 
 def run_regression(options, path):
@@ -121,7 +122,8 @@ def print_finite(results):
     """Whether nearly all kernels give finite results on most elements. Few kernels tell nothing."""
     wild = [r for r in results if r.verdict.floats > 2 * r.verdict.finite and not r.verdict.finding]
     for result in wild:
-        print(f"  {result.name}: {result.verdict.finite} of {result.verdict.floats} floats are finite")
+        verdict = result.verdict
+        print(f"  {result.name}: {verdict.finite} of {verdict.floats} floats are finite")
     row = sum(r.verdict.row for r in results)
     print(f"{len(results)} kernels, {row} with a row plan, {len(wild)} mostly not finite")
     good = len(results) < FEWEST or len(wild) <= (1 - FINITE_SHARE) * len(results)

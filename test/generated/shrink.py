@@ -1,8 +1,8 @@
 """Makes a failing kernel smaller while it fails in the same way.
 
 Lines are deleted (a loop or branch with its block, or only its braces), then parts of expressions
-stand in for the whole: `(a + b)` becomes a or b, `f(a, b)` becomes a or b, `(a)` becomes a. What the
-command refuses does not fail in the same way, so nothing here knows the language.
+stand in for the whole: `(a + b)` becomes a or b, `f(a, b)` becomes a or b, `(a)` becomes a. What
+the command refuses does not fail in the same way, so nothing here knows the language.
 """
 import re
 
