@@ -120,7 +120,7 @@ static void pack_words(const run_state *run, int64_t *words) {
     }
     for (int i = 0; i < run->module->parameter_count; i++)
         if (run->tensors[i] == NULL)
-                        words[count++] = scalar_bits(&run->scalars[i]);
+            words[count++] = scalar_bits(&run->scalars[i]);
 }
 
 /* Above this a team is worth waking: about what two operations per element and byte moved take. */
