@@ -206,39 +206,7 @@ void cli_array_set(cli_array *array, int64_t index, double value) {
     }
 }
 
-bool cli_dtype_holds(base_dtype dtype, int64_t value) {
-    switch (dtype) {
-    case BASE_I64:
-    case BASE_INDEX:
-        return true;
-    case BASE_I32:
-        return value >= INT32_MIN && value <= INT32_MAX;
-    case BASE_U32:
-        return value >= 0 && value <= UINT32_MAX;
-    case BASE_I8:
-        return value >= INT8_MIN && value <= INT8_MAX;
-    case BASE_U8:
-        return value >= 0 && value <= UINT8_MAX;
-    case BASE_BOOL:
-        return value == 0 || value == 1;
-    case BASE_F32:
-    case BASE_F16:
-    case BASE_BF16:
-    case BASE_F64:
-        return false;
-    }
-    return false;
-}
-
 /* ---- text ---- */
-
-/* One rounding of a double to the type, as a double again. */
-static double round_to_type(base_dtype dtype, double value) {
-    uint64_t element;
-    cli_array one = {.dtype = dtype, .data = &element};
-    cli_array_set(&one, 0, value);
-    return cli_array_get(&one, 0);
-}
 
 void cli_array_print_element(base_text *out, const cli_array *array, int64_t index) {
     if (!base_dtype_is_float(array->dtype)) {
@@ -250,7 +218,7 @@ void cli_array_print_element(base_text *out, const cli_array *array, int64_t ind
         char text[40];
         snprintf(text, sizeof text, "%.*e", digits, value);
         if (base_number_parse(text, strlen(text), &shorter) &&
-            round_to_type(array->dtype, shorter) == value)
+            base_float_round(array->dtype, shorter) == value)
             break;
     }
     base_text_double(out, shorter);

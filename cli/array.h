@@ -50,12 +50,9 @@ double cli_array_get(const cli_array *array, int64_t index);
 int64_t cli_array_get_integer(const cli_array *array, int64_t index);
 
 /* Floats are rounded once, to nearest even. For other types the value must be one of the type
- * (cli_dtype_holds). */
+ * (base_dtype_holds). */
 void cli_array_set(cli_array *array, int64_t index, double value);
 void cli_array_set_integer(cli_array *array, int64_t index, int64_t value);
-
-/* Whether an integer type or bool holds the value. */
-bool cli_dtype_holds(base_dtype dtype, int64_t value);
 
 /* The shortest decimal text that reads back as the element: `0.1` for the f32 nearest to it. */
 void cli_array_print_element(base_text *out, const cli_array *array, int64_t index);

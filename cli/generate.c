@@ -186,7 +186,7 @@ static bool parse_element(generator *g, field f, cli_array *array, int64_t index
         cli_array_set(array, index, value);
         return true;
     }
-    if (!parse_integer(f, &integer) || !cli_dtype_holds(g->dtype, integer))
+    if (!parse_integer(f, &integer) || !base_dtype_holds(g->dtype, integer))
         return refuse_argument(g, f,
                                base_diagnostics_text(g->diagnostics, "a whole number that %s holds",
                                                      base_dtype_name(g->dtype)));
@@ -235,7 +235,7 @@ static void set_const(generator *g, int64_t index) {
 
 static bool prepare_arange(generator *g) {
     int64_t last = g->array->count > 0 ? g->array->count - 1 : 0;
-    if (base_dtype_is_float(g->dtype) || cli_dtype_holds(g->dtype, last))
+    if (base_dtype_is_float(g->dtype) || base_dtype_holds(g->dtype, last))
         return true;
     return refuse(g, "generate-dtype", "the type does not hold the last number",
                   base_diagnostics_text(g->diagnostics, "%lld in %s", (long long)last,
@@ -287,7 +287,7 @@ static bool prepare_randint(generator *g) {
     if (!parse_integer(g->fields[3], &high) || high <= low)
         return refuse_argument(g, g->fields[3], "a whole number above LOW");
     bool held = base_dtype_is_float(g->dtype) ||
-                (cli_dtype_holds(g->dtype, low) && cli_dtype_holds(g->dtype, high - 1));
+                (base_dtype_holds(g->dtype, low) && base_dtype_holds(g->dtype, high - 1));
     g->first_integer = low;
     g->integer_count = (uint64_t)high - (uint64_t)low;
     return held || refuse(g, "generate-argument", "the type does not hold the range",

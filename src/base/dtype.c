@@ -13,8 +13,9 @@ static const struct {
     const char *name;
     int8_t size_bytes;
     base_dtype_kind kind;
+    int64_t least, greatest;
 } dtype_rows[BASE_DTYPE_COUNT] = {
-#define X(id, name, bytes, kind) {name, bytes, BASE_KIND_##kind},
+#define X(id, name, bytes, kind, least, greatest) {name, bytes, BASE_KIND_##kind, least, greatest},
     BASE_DTYPES(X)
 #undef X
 };
@@ -116,6 +117,19 @@ bool base_dtype_is_integer(base_dtype dtype) {
            dtype_rows[dtype].kind == BASE_KIND_UNSIGNED;
 }
 
+int64_t base_dtype_least(base_dtype dtype) {
+    return dtype_rows[dtype].least;
+}
+
+int64_t base_dtype_greatest(base_dtype dtype) {
+    return dtype_rows[dtype].greatest;
+}
+
+bool base_dtype_holds(base_dtype dtype, int64_t value) {
+    return !base_dtype_is_float(dtype) && value >= dtype_rows[dtype].least &&
+           value <= dtype_rows[dtype].greatest;
+}
+
 bool base_dtype_from_name(const char *name, size_t length, base_dtype *dtype) {
     for (int i = 0; i < BASE_DTYPE_COUNT; i++) {
         if (strlen(dtype_rows[i].name) == length && memcmp(dtype_rows[i].name, name, length) == 0) {
@@ -140,4 +154,25 @@ uint16_t base_f16_from_double(double value) {
 
 uint16_t base_bf16_from_double(double value) {
     return small_float_narrow(format_bf16, value);
+}
+
+double base_float_round(base_dtype dtype, double value) {
+    switch (dtype) {
+    case BASE_F16:
+        return base_f16_to_double(base_f16_from_double(value));
+    case BASE_BF16:
+        return base_bf16_to_double(base_bf16_from_double(value));
+    case BASE_F32:
+        return (double)(float)value;
+    case BASE_F64:
+    case BASE_I64:
+    case BASE_I32:
+    case BASE_U32:
+    case BASE_I8:
+    case BASE_U8:
+    case BASE_BOOL:
+    case BASE_INDEX:
+        break;
+    }
+    return value;
 }

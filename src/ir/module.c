@@ -78,24 +78,6 @@ ir_monoid ir_monoid_find(const char *text, size_t length) {
 
 /* ---- monoids ---- */
 
-static int64_t dtype_least(base_dtype dtype) {
-    if (dtype == BASE_I64 || dtype == BASE_INDEX)
-        return INT64_MIN;
-    if (dtype == BASE_I32)
-        return INT32_MIN;
-    return dtype == BASE_I8 ? INT8_MIN : 0;
-}
-
-static int64_t dtype_greatest(base_dtype dtype) {
-    if (dtype == BASE_I64 || dtype == BASE_INDEX)
-        return INT64_MAX;
-    if (dtype == BASE_U32)
-        return UINT32_MAX;
-    if (dtype == BASE_I32)
-        return INT32_MAX;
-    return dtype == BASE_I8 ? INT8_MAX : dtype == BASE_U8 ? UINT8_MAX : 1;
-}
-
 ir_constant ir_monoid_identity(ir_monoid monoid, base_dtype dtype) {
     ir_constant identity = {.dtype = ir_monoid_state(monoid, dtype)};
     switch (monoid) {
@@ -108,11 +90,11 @@ ir_constant ir_monoid_identity(ir_monoid monoid, base_dtype dtype) {
         identity.real = 1.0;
         return identity;
     case IR_MONOID_MAX:
-        identity.integer = dtype_least(dtype);
+        identity.integer = base_dtype_least(dtype);
         identity.real = -(double)INFINITY;
         return identity;
     case IR_MONOID_MIN:
-        identity.integer = dtype_greatest(dtype);
+        identity.integer = base_dtype_greatest(dtype);
         identity.real = (double)INFINITY;
         return identity;
     case IR_MONOID_COUNT:

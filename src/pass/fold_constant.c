@@ -34,23 +34,6 @@ static int64_t wrap(base_dtype dtype, int64_t value) {
     return (int64_t)(negative ? low | ~((UINT64_C(1) << bits) - 1) : low);
 }
 
-static int64_t least(base_dtype dtype) {
-    return dtype_signed(dtype) ? -(INT64_C(1) << (dtype_bits(dtype) - 2)) * 2 : 0;
-}
-
-static int64_t greatest(base_dtype dtype) {
-    int bits = dtype_bits(dtype) - (dtype_signed(dtype) ? 1 : 0);
-    return (int64_t)((UINT64_C(1) << bits) - 1);
-}
-
-static double round_to(base_dtype dtype, double value) {
-    if (dtype == BASE_F16)
-        return base_f16_to_double(base_f16_from_double(value));
-    if (dtype == BASE_BF16)
-        return base_bf16_to_double(base_bf16_from_double(value));
-    return (double)(float)value;
-}
-
 /* ---- arithmetic ---- */
 static bool fold_integer(ir_opcode opcode, base_dtype dtype, const int64_t *v, int64_t *out) {
     uint64_t a = (uint64_t)v[0], b = (uint64_t)v[1];
@@ -177,13 +160,14 @@ static int64_t real_to_integer(base_dtype dtype, double value, ir_rounding round
     if (isnan(value))
         return 0;
     value = rounding == IR_ROUND_EVEN ? nearbyint(value) : trunc(value);
-    if (value <= (double)least(dtype))
-        return least(dtype);
-    return value >= (double)greatest(dtype) ? greatest(dtype) : (int64_t)value;
+    if (value <= (double)base_dtype_least(dtype))
+        return base_dtype_least(dtype);
+    return value >= (double)base_dtype_greatest(dtype) ? base_dtype_greatest(dtype)
+                                                       : (int64_t)value;
 }
 
 static int64_t saturate(base_dtype dtype, int64_t value) {
-    int64_t low = least(dtype), high = greatest(dtype);
+    int64_t low = base_dtype_least(dtype), high = base_dtype_greatest(dtype);
     return value < low ? low : value > high ? high : value;
 }
 
@@ -195,7 +179,7 @@ static bool fold_cast(const ir_constant *v, ir_rounding rounding, ir_constant *o
     } else if (base_dtype_is_float(out->dtype)) {
         if (!from_real && out->dtype != BASE_F32)
             return false;
-        out->real = from_real ? round_to(out->dtype, v->real) : (double)(float)v->integer;
+        out->real = from_real ? base_float_round(out->dtype, v->real) : (double)(float)v->integer;
     } else if (from_real) {
         out->integer = real_to_integer(out->dtype, v->real, rounding);
     } else {

@@ -11,7 +11,8 @@
 
 #include "base/checked.h"
 
-int64_t sim_integer_wrap(base_dtype dtype, int64_t value) {
+/* The number of the type that is congruent to value. */
+static int64_t wrap(base_dtype dtype, int64_t value) {
     switch (dtype) {
     case BASE_I32:
         return (int32_t)(uint32_t)(uint64_t)value;
@@ -34,19 +35,11 @@ int64_t sim_integer_wrap(base_dtype dtype, int64_t value) {
     return value;
 }
 
-int64_t sim_integer_least(base_dtype dtype) {
-    return ir_monoid_identity(IR_MONOID_MAX, dtype).integer;
-}
-
-int64_t sim_integer_greatest(base_dtype dtype) {
-    return ir_monoid_identity(IR_MONOID_MIN, dtype).integer;
-}
-
 sim_integer sim_integer_settle(base_dtype dtype, int64_t value, double error) {
     if (dtype == BASE_BOOL)
         return (sim_integer){value, error > 0.0 ? 1.0 : 0.0};
-    bool wraps = error > 0.0 && ((double)value + error > (double)sim_integer_greatest(dtype) ||
-                                 (double)value - error < (double)sim_integer_least(dtype));
+    bool wraps = error > 0.0 && ((double)value + error > (double)base_dtype_greatest(dtype) ||
+                                 (double)value - error < (double)base_dtype_least(dtype));
     return (sim_integer){value, wraps ? (double)INFINITY : error};
 }
 
@@ -121,7 +114,7 @@ static double binary_error(ir_opcode opcode, base_dtype dtype, sim_integer a, si
 }
 
 sim_integer sim_integer_binary(ir_opcode opcode, base_dtype dtype, sim_integer a, sim_integer b) {
-    int64_t value = sim_integer_wrap(dtype, binary_value(opcode, dtype, a.value, b.value));
+    int64_t value = wrap(dtype, binary_value(opcode, dtype, a.value, b.value));
     if (a.error == 0.0 && b.error == 0.0)
         return (sim_integer){value, 0.0};
     return sim_integer_settle(dtype, value, binary_error(opcode, dtype, a, b));
@@ -133,7 +126,7 @@ sim_integer sim_integer_unary(ir_opcode opcode, base_dtype dtype, sim_integer a)
         value = ~a.value;
     else if (opcode == IR_NEG || a.value < 0) /* abs of a negative */
         value = (int64_t)(0u - (uint64_t)a.value);
-    value = sim_integer_wrap(dtype, value);
+    value = wrap(dtype, value);
     return a.error == 0.0 ? (sim_integer){value, 0.0} : sim_integer_settle(dtype, value, a.error);
 }
 
@@ -163,7 +156,7 @@ static int64_t rounded_integer(double value, base_dtype to, ir_rounding rounding
     if (isnan(value))
         return 0;
     double whole = rounding == IR_ROUND_EVEN ? round_half_even(value) : trunc(value);
-    int64_t least = sim_integer_least(to), greatest = sim_integer_greatest(to);
+    int64_t least = base_dtype_least(to), greatest = base_dtype_greatest(to);
     if (whole <= (double)least)
         return least;
     return whole >= (double)greatest ? greatest : (int64_t)whole;
@@ -207,8 +200,8 @@ sim_integer sim_cast_integer(sim_integer a, base_dtype to, ir_rounding rounding)
         return (sim_integer){a.value != 0, open ? 1.0 : 0.0};
     }
     if (rounding == IR_ROUND_EVEN) /* clamping moves no two numbers apart */
-        return (sim_integer){clamp(a.value, sim_integer_least(to), sim_integer_greatest(to)),
+        return (sim_integer){clamp(a.value, base_dtype_least(to), base_dtype_greatest(to)),
                              a.error};
-    int64_t value = sim_integer_wrap(to, a.value);
+    int64_t value = wrap(to, a.value);
     return a.error == 0.0 ? (sim_integer){value, 0.0} : sim_integer_settle(to, value, a.error);
 }

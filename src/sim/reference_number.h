@@ -67,10 +67,6 @@ sim_number sim_number_either(sim_number taken, sim_number other);
 sim_integer sim_integer_either(sim_integer taken, sim_integer other);
 
 /* ---- integers ---- */
-/* The number of the type that is congruent to value. */
-int64_t sim_integer_wrap(base_dtype dtype, int64_t value);
-int64_t sim_integer_least(base_dtype dtype);
-int64_t sim_integer_greatest(base_dtype dtype);
 sim_integer sim_integer_unary(ir_opcode opcode, base_dtype dtype, sim_integer a);
 sim_integer sim_integer_binary(ir_opcode opcode, base_dtype dtype, sim_integer a, sim_integer b);
 sim_integer sim_integer_compare(ir_opcode opcode, sim_integer a, sim_integer b);

@@ -95,14 +95,6 @@ static const char *c_wrap(const target_emitter *e, base_dtype to, base_dtype fro
                   c_convert(e, "i32", base_dtype_name(from), true, expression));
 }
 
-static const struct {
-    int64_t least, greatest;
-} integer_ranges[BASE_DTYPE_COUNT] = {
-    [BASE_I64] = {INT64_MIN, INT64_MAX}, [BASE_I32] = {INT32_MIN, INT32_MAX},
-    [BASE_U32] = {0, UINT32_MAX},        [BASE_I8] = {INT8_MIN, INT8_MAX},
-    [BASE_U8] = {0, UINT8_MAX},
-};
-
 /* The nearest value that `to` holds, still of type `from`. */
 static const char *c_clamp(target_emitter *e, base_dtype to, base_dtype from, bool vector,
                            const char *expression) {
@@ -111,10 +103,8 @@ static const char *c_clamp(target_emitter *e, base_dtype to, base_dtype from, bo
         int64_t limit;
         bool needed;
     } sides[] = {
-        {IR_MAXIMUM, integer_ranges[to].least,
-         integer_ranges[from].least < integer_ranges[to].least},
-        {IR_MINIMUM, integer_ranges[to].greatest,
-         integer_ranges[from].greatest > integer_ranges[to].greatest},
+        {IR_MAXIMUM, base_dtype_least(to), base_dtype_least(from) < base_dtype_least(to)},
+        {IR_MINIMUM, base_dtype_greatest(to), base_dtype_greatest(from) > base_dtype_greatest(to)},
     };
     for (int i = 0; i < 2; i++) {
         if (!sides[i].needed)

@@ -234,43 +234,17 @@ static void bind_dtypes(binder *b) {
 
 /* ---- scalars and consts ---- */
 
-static bool number_fits(base_dtype dtype, int64_t value) {
-    switch (dtype) {
-    case BASE_I32:
-        return value >= INT32_MIN && value <= INT32_MAX;
-    case BASE_U32:
-        return value >= 0 && value <= UINT32_MAX;
-    case BASE_I8:
-        return value >= INT8_MIN && value <= INT8_MAX;
-    case BASE_U8:
-        return value >= 0 && value <= UINT8_MAX;
-    case BASE_BOOL:
-        return value == 0 || value == 1;
-    case BASE_F32:
-    case BASE_F16:
-    case BASE_BF16:
-    case BASE_F64:
-    case BASE_I64:
-    case BASE_INDEX:
-        return true;
-    }
-    return true;
-}
-
 /* As a literal of the kernel's text: neither past the range nor rounded to 0. */
 static bool real_fits(base_dtype dtype, const text_argument *given) {
-    double value = given->number, rounded = (double)(float)value;
-    if (dtype == BASE_F16)
-        rounded = base_f16_to_double(base_f16_from_double(value));
-    if (dtype == BASE_BF16)
-        rounded = base_bf16_to_double(base_bf16_from_double(value));
+    double value = given->number, rounded = base_float_round(dtype, value);
     return isinf(rounded) == isinf(value) && (rounded == 0) == (value == 0);
 }
 
 static void check_scalar(binder *b, const text_parameter *parameter, const text_argument *given,
                          base_dtype dtype) {
     bool real = base_dtype_is_float(dtype);
-    if (real ? real_fits(dtype, given) : given->is_integer && number_fits(dtype, given->integer))
+    if (real ? real_fits(dtype, given)
+             : given->is_integer && base_dtype_holds(dtype, given->integer))
         return;
     base_diagnostic *item =
         report(b, "argument-range", parameter->location,

@@ -25,27 +25,6 @@ static ir_value *reject(lowerer *l, lower_value literal, base_dtype dtype, base_
     return NULL;
 }
 
-/* The integers that a dtype holds; none for floats and bool. */
-static const struct {
-    int64_t least, most;
-} integer_rows[BASE_DTYPE_COUNT] = {
-    [BASE_I64] = {INT64_MIN, INT64_MAX}, [BASE_INDEX] = {INT64_MIN, INT64_MAX},
-    [BASE_I32] = {INT32_MIN, INT32_MAX}, [BASE_U32] = {0, UINT32_MAX},
-    [BASE_I8] = {INT8_MIN, INT8_MAX},    [BASE_U8] = {0, UINT8_MAX},
-};
-
-static bool integer_fits(base_dtype dtype, int64_t value) {
-    return value >= integer_rows[dtype].least && value <= integer_rows[dtype].most;
-}
-
-static double round_to(base_dtype dtype, double value) {
-    if (dtype == BASE_F16)
-        return base_f16_to_double(base_f16_from_double(value));
-    if (dtype == BASE_BF16)
-        return base_bf16_to_double(base_bf16_from_double(value));
-    return (double)(float)value;
-}
-
 static ir_value *build_constant(lowerer *l, ir_constant constant, base_location at) {
     l->builder.location = at;
     return ir_build_constant(&l->builder, constant);
@@ -53,7 +32,7 @@ static ir_value *build_constant(lowerer *l, ir_constant constant, base_location 
 
 static ir_value *float_literal(lowerer *l, lower_value literal, base_dtype dtype,
                                base_location at) {
-    double rounded = round_to(dtype, literal.real);
+    double rounded = base_float_round(dtype, literal.real);
     bool overflows = isinf(rounded) && !isinf(literal.real);
     bool vanishes = rounded == 0 && literal.real != 0;
     if (overflows || vanishes)
@@ -81,12 +60,12 @@ ir_value *lower_literal(lowerer *l, lower_value literal, base_dtype dtype, base_
             return reject(l, literal, dtype, at, "literal-range", NULL);
         value = (int64_t)literal.real;
     }
-    if (!integer_fits(dtype, value)) {
+    if (!base_dtype_holds(dtype, value)) {
         base_diagnostic *item = lower_report(l, "literal-range", at, "%s does not fit %s",
                                              lower_describe(l, literal), base_dtype_name(dtype));
         item->found = lower_describe(l, literal);
-        item->expected = lower_text(l, "%" PRId64 " to %" PRId64, integer_rows[dtype].least,
-                                    integer_rows[dtype].most);
+        item->expected = lower_text(l, "%" PRId64 " to %" PRId64, base_dtype_least(dtype),
+                                    base_dtype_greatest(dtype));
         item->hint = "a cast to a wider type computes in that type";
         return NULL;
     }
@@ -96,7 +75,7 @@ ir_value *lower_literal(lowerer *l, lower_value literal, base_dtype dtype, base_
 base_dtype lower_literal_default(lower_value literal) {
     if (!literal.is_integer)
         return BASE_F32;
-    return integer_fits(BASE_I32, literal.integer) ? BASE_I32 : BASE_I64;
+    return base_dtype_holds(BASE_I32, literal.integer) ? BASE_I32 : BASE_I64;
 }
 
 /* ---- arithmetic of literals ---- */

@@ -268,17 +268,6 @@ static bool is_loop_index(const ir_value *value) {
            value->region->owner->opcode == IR_FOR && value->region->arguments[0] == value;
 }
 
-static const struct {
-    bool bounded;
-    int64_t low, high;
-} dtype_ranges[BASE_DTYPE_COUNT] = {
-    [BASE_I32] = {true, INT32_MIN, INT32_MAX},
-    [BASE_U32] = {true, 0, UINT32_MAX},
-    [BASE_I8] = {true, INT8_MIN, INT8_MAX},
-    [BASE_U8] = {true, 0, UINT8_MAX},
-    [BASE_BOOL] = {true, 0, 1},
-};
-
 static range_poly opaque_poly(range *r, const ir_value *value, axis_map map, int depth) {
     range_atom wanted = {.kind = RANGE_VALUE, .value = value};
     for (int i = 0; i < value->type.rank; i++)
@@ -300,10 +289,10 @@ static range_poly opaque_poly(range *r, const ir_value *value, axis_map map, int
         made->not_negative = not_negative;
         add_lower(made, low);
         add_stepped_upper(made, low, high, step_value);
-    } else if (dtype_ranges[dtype].bounded) {
-        made->not_negative = dtype_ranges[dtype].low >= 0;
-        add_lower(made, range_constant(dtype_ranges[dtype].low));
-        add_upper(made, range_constant(dtype_ranges[dtype].high));
+    } else if (base_dtype_holds(dtype, 0) && base_dtype_size(dtype) < 8) {
+        made->not_negative = base_dtype_least(dtype) >= 0;
+        add_lower(made, range_constant(base_dtype_least(dtype)));
+        add_upper(made, range_constant(base_dtype_greatest(dtype)));
     }
     return p;
 }

@@ -120,6 +120,39 @@ static void names_and_enums_agree(void **state) {
     assert_true(base_dtype_is_float(BASE_F64));
 }
 
+static void the_ends_of_each_integer_type(void **state) {
+    (void)state;
+    static const struct {
+        base_dtype dtype;
+        int64_t least, greatest;
+    } rows[] = {{BASE_I64, INT64_MIN, INT64_MAX},  {BASE_I32, INT32_MIN, INT32_MAX},
+                {BASE_U32, 0, UINT32_MAX},         {BASE_I8, INT8_MIN, INT8_MAX},
+                {BASE_U8, 0, UINT8_MAX},           {BASE_BOOL, 0, 1},
+                {BASE_INDEX, INT64_MIN, INT64_MAX}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        base_dtype dtype = rows[i].dtype;
+        assert_true(base_dtype_least(dtype) == rows[i].least);
+        assert_true(base_dtype_greatest(dtype) == rows[i].greatest);
+        assert_true(base_dtype_holds(dtype, rows[i].least));
+        assert_true(base_dtype_holds(dtype, rows[i].greatest));
+        if (rows[i].least == INT64_MIN)
+            continue;
+        assert_false(base_dtype_holds(dtype, rows[i].least - 1));
+        assert_false(base_dtype_holds(dtype, rows[i].greatest + 1));
+    }
+    assert_false(base_dtype_holds(BASE_F32, 0));
+}
+
+static void doubles_round_once_to_each_float_type(void **state) {
+    (void)state;
+    assert_true(base_float_round(BASE_F64, 0.1) == 0.1);
+    assert_true(base_float_round(BASE_F32, 0.1) == 0x1.99999ap-4);
+    assert_true(base_float_round(BASE_F16, 2049.0) == 2048.0);
+    assert_true(base_float_round(BASE_BF16, 257.0) == 256.0);
+    assert_true(isinf(base_float_round(BASE_F16, 65520.0)));
+    assert_true(isinf(base_float_round(BASE_F32, 0x1p128)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(f16_every_value_widens_as_defined_and_comes_back),
@@ -129,6 +162,8 @@ int main(void) {
         cmocka_unit_test(far_values_become_inf_and_zero),
         cmocka_unit_test(one_rounding_not_two),
         cmocka_unit_test(names_and_enums_agree),
+        cmocka_unit_test(the_ends_of_each_integer_type),
+        cmocka_unit_test(doubles_round_once_to_each_float_type),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
