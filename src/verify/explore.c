@@ -33,6 +33,11 @@ static void explore_for(explore_place *place, const ir_op *op,
     explore_number hi = explore_value(place, op->operands[1], nowhere);
     explore_number step = explore_value(place, op->operands[2], nowhere);
     int64_t span = 0;
+    if (lo.known && hi.known && step.known && lo.value < hi.value && step.value < 1) {
+        *place->work = 0;
+        verify_report(place->state, VERIFY_LOOP_STEP, op, "a step above 0", "the step can be %lld",
+                      (long long)step.value);
+    }
     if (!lo.known || !hi.known || !step.known || step.value < 1 || lo.value >= hi.value ||
         place->loop_count == EXPLORE_LOOPS || !base_checked_sub(hi.value, lo.value, &span))
         return;

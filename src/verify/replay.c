@@ -1,8 +1,7 @@
 /* Replay: sizes in rounds, a few groups, all iterations of short loops and some of long ones.
  *
- * Sizes are chosen around the elements of one step: two steps of which one is guarded, less than
- * one step, exactly two. What is passed over (the middle of a long loop, a branch whose condition
- * depends on data) may have pushed and stored anything.
+ * What is passed over (the middle of a long loop, a branch whose condition depends on data) may have
+ * pushed and stored anything.
  */
 #include "verify/replay_internal.h"
 
@@ -12,12 +11,10 @@
 
 enum {
     WORK = 120000,
-    ROUNDS = 3,
     GROUPS = 3,
     SHORT = 8, /* iterations of a loop that is replayed whole; else these at its ends: */
     FIRST = 3,
     LAST = 2,
-    CELLS = 1 << 18,      /* of a tensor that is followed */
     ARRAY_WORDS = 1 << 13 /* of an array that is followed */
 };
 
@@ -161,78 +158,7 @@ static void replay_region(replay *r, const ir_region *region) {
     }
 }
 
-/* ---- sizes ---- */
-static bool formula_uses(const layout_extent *extent, int64_t symbol) {
-    if (extent == NULL)
-        return false;
-    if (extent->kind == LAYOUT_EXTENT_SYMBOL)
-        return extent->value == symbol;
-    return formula_uses(extent->left, symbol) || formula_uses(extent->right, symbol);
-}
-
-/* Elements of one step, and whether only programs are counted by the symbol. */
-static int64_t step_of(const ir_module *module, int64_t symbol, bool *programs) {
-    int64_t chunk = 1, lanes = 1;
-    bool elements = false;
-    *programs = false;
-    for (int i = 0; i < module->axis_count; i++) {
-        const ir_axis *axis = &module->axes[i];
-        bool uses = formula_uses(axis->extent, symbol);
-        int64_t own = layout_axis_chunk(&axis->digits), known = 0;
-        if (axis->is_program) {
-            *programs = *programs || uses;
-            lanes = uses && own > lanes ? own : lanes;
-            continue;
-        }
-        elements = elements || uses;
-        chunk = own > chunk ? own : chunk;
-        if (layout_extent_known(&module->extents, axis->extent, &known) && known < 2048)
-            chunk = known > chunk ? known : chunk; /* a block of a longer axis */
-    }
-    *programs = *programs && !elements;
-    return *programs ? lanes : chunk;
-}
-
-static int64_t chosen_size(const ir_module *module, int64_t symbol, int round) {
-    bool programs = false;
-    int64_t step = step_of(module, symbol, &programs);
-    if (programs)
-        return round == 0 ? 2 * step + 1 : round == 1 ? 2 : step;
-    return round == 0 ? step + 3 + 2 * symbol : round == 1 ? 5 + symbol : 2 * step;
-}
-
-static bool start_tensor(replay *r, const ir_parameter *parameter, replay_tensor *tensor) {
-    *tensor = (replay_tensor){.value = parameter->value, .mode = parameter->mode, .cells = 1};
-    for (int d = 0; d < parameter->value->type.rank; d++) {
-        if (!layout_extent_evaluate(parameter->value->type.extent[d], r->sizes,
-                                    &tensor->extent[d]) ||
-            tensor->extent[d] < 0)
-            return false;
-        if (tensor->cells >= 0 &&
-            (__builtin_mul_overflow(tensor->cells, tensor->extent[d], &tensor->cells) ||
-             tensor->cells > CELLS))
-            tensor->cells = -1;
-    }
-    return true;
-}
-
-static bool start_round(replay *r, int round) {
-    static const int64_t loaded[ROUNDS] = {1, 0, 3};
-    const ir_module *module = r->state->module;
-    r->loaded = loaded[round];
-    memset(r->writes, 0, sizeof(uint64_t) * REPLAY_WRITES);
-    r->write_count = 0;
-    r->run = 0;
-    for (int64_t i = 0; i < module->extents.symbol_count; i++)
-        r->sizes[i] = module->extents.symbols[i].known ? module->extents.symbols[i].value
-                                                       : chosen_size(module, i, round);
-    for (int i = 0; i < module->parameter_count; i++)
-        if (module->parameters[i].is_tensor && module->parameters[i].value != NULL &&
-            !start_tensor(r, &module->parameters[i], &r->tensors[i]))
-            return false;
-    return true;
-}
-
+/* ---- rounds ---- */
 /* Outputs that are read need to know who wrote them. */
 static void follow_outputs(replay *r, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
@@ -247,7 +173,7 @@ static void follow_outputs(replay *r, const ir_region *region) {
 static void replay_round(replay *r, int round) {
     const ir_module *module = r->state->module;
     int64_t groups = 1;
-    if (!start_round(r, round) ||
+    if (!replay_start_round(r, round) ||
         (module->groups != NULL && !layout_extent_evaluate(module->groups, r->sizes, &groups)))
         return;
     follow_outputs(r, &module->body);
@@ -318,6 +244,6 @@ void verify_replay(verify_state *state) {
     r.writes = BASE_NEW_ARRAY(r.arena, uint64_t, REPLAY_WRITES);
     if (module->lanes < 1 || !start_values(&r, &module->body))
         return;
-    for (int round = 0; round < ROUNDS && r.work > 0; round++)
+    for (int round = 0; round < REPLAY_ROUNDS && r.work > 0; round++)
         replay_round(&r, round);
 }

@@ -17,6 +17,7 @@
 
 #include "verify/explore_internal.h"
 
+enum { REPLAY_ROUNDS = 3 };
 enum { REPLAY_WRITES = 1 << 14 /* that are remembered */ };
 enum { REPLAY_POSITIONS = 1024, REPLAY_WORDS = REPLAY_POSITIONS / 64 };
 
@@ -104,6 +105,10 @@ void replay_index_planes(const replay *r, const ir_op *op, int word, uint64_t pl
 /* The number of the cell at a position; false when it is unknown or not inside the tensor. */
 bool replay_cell(replay *r, const ir_op *op, const replay_tensor *tensor, int position, int slots,
                  int64_t *cell);
+
+/* ---- replay_sizes.c ---- */
+/* Sizes and tensors of the round; nothing is written yet. False when no call has these sizes. */
+bool replay_start_round(replay *r, int round);
 
 /* True once for an op: whether a finding about it is new. */
 bool replay_is_news(replay *r, const ir_op *op);

@@ -1,4 +1,5 @@
-/* Level thread: collective-form, private-form, when-effects, affine-digits, access-width.
+/* Level thread: collective-form, private-form, when-effects, affine-digits, access-width,
+ * grid-cover.
  *
  *     %w = combine max %f : f32          %f = fold max %t : f32(1), %t: f32(4)
  *     %a = private N : private f32(4)[N]     push %a, %i, %t
@@ -116,9 +117,25 @@ static void rule_affine_digits(verify_state *state, const ir_op *op) {
                       "the mask does not count along the index");
 }
 
+/* The lanes of programs count as an axis here. */
+static void rule_iota_digits(verify_state *state, const ir_op *op) {
+    int64_t lane = op->attributes.lane_stride, slot = op->attributes.slot_stride;
+    bool along = is_along_axis(state, lane, slot);
+    for (int i = 0; i < state->module->axis_count; i++) {
+        const layout_axis *digits = &state->module->axes[i].digits;
+        along = along || (layout_axis_weight(digits, LAYOUT_LANE) == lane &&
+                          layout_axis_weight(digits, LAYOUT_SLOT) == slot);
+    }
+    if (!along)
+        verify_report(state, VERIFY_AFFINE_DIGITS, op, "the weights of the digits of an axis",
+                      "an iota counts along no axis");
+}
+
 static void check_op(verify_state *state, const ir_op *op) {
     if (!verify_op_is_formed(state, op))
         return;
+    if (op->opcode == IR_IOTA)
+        rule_iota_digits(state, op);
     if (op->opcode == IR_FOLD || op->opcode == IR_COMBINE)
         rule_collective_form(state, op);
     if (op->opcode == IR_PULL || op->opcode == IR_PUSH)
@@ -131,6 +148,48 @@ static void check_op(verify_state *state, const ir_op *op) {
     }
 }
 
+/* ---- the grid ---- */
+/* Groups of one axis of programs: its programs, spread over its lanes. */
+static bool groups_of(const ir_axis *axis, const int64_t *sizes, int64_t *groups) {
+    int64_t programs = 0, lanes = layout_axis_radix(&axis->digits, LAYOUT_LANE);
+    if (axis->extent == NULL || lanes < 1 ||
+        !layout_extent_evaluate(axis->extent, sizes, &programs))
+        return false;
+    *groups = programs / lanes + (programs % lanes != 0);
+    return true;
+}
+
+static bool grid_covers(const verify_state *state, const int64_t *sizes) {
+    int64_t groups = 0, needed = 1, own = 0;
+    for (int i = 0; i < state->module->axis_count; i++)
+        if (state->module->axes[i].is_program &&
+            (!groups_of(&state->module->axes[i], sizes, &own) ||
+             __builtin_mul_overflow(needed, own, &needed)))
+            return true;
+    return state->module->groups == NULL ||
+           !layout_extent_evaluate(state->module->groups, sizes, &groups) || groups == needed;
+}
+
+/* Tried at a few sizes. */
+static void rule_grid_cover(verify_state *state) {
+    static const int64_t choices[] = {1, 8, 33, 2, 64, 7, 0, 257, 31, 5};
+    enum { CHOICES = sizeof choices / sizeof choices[0] };
+    const layout_extents *extents = &state->module->extents;
+    int64_t *sizes = BASE_NEW_ARRAY(state->diagnostics->arena, int64_t, extents->symbol_count + 1);
+    bool covers = true;
+    for (int round = 0; round < CHOICES && covers; round++) {
+        for (int64_t i = 0; i < extents->symbol_count; i++)
+            sizes[i] = extents->symbols[i].known ? extents->symbols[i].value
+                                                 : choices[(round * (2 * i + 1) + i) % CHOICES];
+        covers = grid_covers(state, sizes);
+    }
+    if (!covers)
+        verify_report(state, VERIFY_GRID_COVER, NULL,
+                      "for each axis of programs as many groups as its lanes need",
+                      "the grid has other groups than the programs");
+}
+
 void verify_thread(verify_state *state) {
+    rule_grid_cover(state);
     verify_walk(state, &state->module->body, check_op);
 }
