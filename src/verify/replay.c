@@ -1,7 +1,7 @@
 /* Replay: sizes in rounds, a few groups, all iterations of short loops and some of long ones.
  *
- * What is passed over (the middle of a long loop, a branch whose condition depends on data) may have
- * pushed and stored anything.
+ * What is passed over (the middle of a long loop, a branch whose condition depends on data) may
+ * have pushed and stored anything.
  */
 #include "verify/replay_internal.h"
 
