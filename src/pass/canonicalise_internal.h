@@ -6,10 +6,11 @@
 
 /* Puts the ops of every region into the canonical order. True when something moved. */
 bool pass_canonical_order(ir_module *module);
-/* Sorts the results of a for or if, and what belongs to each (initial values, arguments, yields),
- * by their keys: hashes of where they begin and of what feeds them (hashes[value number]). True
- * when something moved. */
+/* What result `place` of a for or if is sorted by: a hash of where it begins and of what feeds it
+ * (hashes[value number]). */
 uint64_t pass_canonical_carry_key(const ir_op *op, int place, const uint64_t *hashes);
+/* Sorts the results of a for or if, and what belongs to each (initial values, arguments, yields),
+ * by their keys. True when something moved. */
 bool pass_canonical_carries(ir_module *module, ir_op *op, const uint64_t *hashes);
 /* Repeats what an op would need along two axes at once (an outer product of a tile with itself).
  * True when something was repeated; *stuck (else NULL) is an op for which that cannot be done. */
