@@ -1,6 +1,10 @@
-/* The verifier: re-derives every fact of a module at its level and collects what is wrong, up to 20
- * findings on the lines of the printed IR, each with a rule slug (rules.def), found and expected.
- * It never asserts, and shares no code with the passes it checks. Always compiled in. */
+/* The verifier: derives the facts of a module at its level again, or searches for a counterexample
+ * (docs/ir.md, Facts), and collects what is wrong.
+ *
+ *     k.croft:4: error: a value is used outside the region that defines it [dominance]
+ *
+ * Up to 20 findings, each with a rule slug (rules.def), found and expected. It never asserts, and
+ * shares no code with the passes it checks. Always compiled in. */
 #ifndef VERIFY_VERIFY_H
 #define VERIFY_VERIFY_H
 
