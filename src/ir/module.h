@@ -1,15 +1,18 @@
 /* The IR: modules, regions, ops, values and types of all three levels.
  *
  * A module is one kernel at one level, specialised to its element types and known sizes. Ops stand
- * in regions (one list of ops, with arguments); values are defined once. The op table (ops.def)
+ * in regions (one list of ops, with arguments); values are defined once. The op table (ir/ops.h)
  * says what each op means and where it may stand. Everything lives in the module's arena; nothing
  * is freed alone. Passes change a module in place with the functions here; ir/builder.h makes ops;
  * ir/print.h prints, text/ir_parse.h reads.
  *
- *     kernel @softmax(%x: in f32[R, N], %y: out f32[R, N]) level tile {
- *       %row = program 0
- *       %t = load %x[%row, :] : f32<N>
+ *     kernel @softmax[R, N](%x: in f32[R, N], %y: out f32[R, N]) level tile
+ *       program row: R
+ *     {
+ *       %row = program row : index
+ *       %t = load %x[%row inside, : N inside] : f32<N>
  *       ...
+ *     }
  */
 #ifndef IR_MODULE_H
 #define IR_MODULE_H
@@ -17,28 +20,13 @@
 #include "base/arena.h"
 #include "base/diagnostic.h"
 #include "base/dtype.h"
+#include "ir/ops.h"
 #include "layout/extent.h"
 #include "layout/layout.h"
 
 #include <stdbool.h>
 
 enum { IR_MAX_RANK = LAYOUT_MAX_RANK, IR_MAX_PROGRAMS = 4 };
-
-typedef enum ir_level { IR_TILE, IR_MAPPED, IR_THREAD } ir_level;
-
-typedef enum ir_opcode {
-#define OP(ID, text, levels, shape, dtypes, traits, doc) IR_##ID,
-#include "ir/ops.def"
-#undef OP
-    IR_OPCODE_COUNT
-} ir_opcode;
-
-typedef enum ir_monoid {
-#define MONOID(ID, text, dtypes, combine, combine_ignoring_nan, doc) IR_MONOID_##ID,
-#include "ir/monoids.def"
-#undef MONOID
-    IR_MONOID_COUNT
-} ir_monoid;
 
 typedef enum ir_nan { IR_NAN_PROPAGATE, IR_NAN_IGNORE } ir_nan;
 typedef enum ir_rounding { IR_ROUND_ZERO, IR_ROUND_EVEN } ir_rounding;
@@ -91,12 +79,6 @@ typedef struct ir_value {
     ir_storage storage;
     ir_value_layout layout;
 } ir_value;
-
-typedef struct ir_constant {
-    base_dtype dtype;
-    int64_t integer; /* integers, bool, index */
-    double real;     /* f32, f16, bf16: exactly representable in the dtype */
-} ir_constant;
 
 /* How one dimension of a tensor is addressed. */
 typedef enum ir_index_kind {
@@ -236,53 +218,6 @@ typedef struct ir_module {
     /* thread */
     const layout_extent *groups; /* groups in the grid */
 } ir_module;
-
-/* ---- the tables ---- */
-typedef enum ir_op_shape {
-    IR_SHAPE_UNARY,
-    IR_SHAPE_BINARY,
-    IR_SHAPE_COMPARE,
-    IR_SHAPE_SELECT,
-    IR_SHAPE_TERNARY,
-    IR_SHAPE_CONVERT,
-    IR_SHAPE_LEAF,
-    IR_SHAPE_ACCESS,
-    IR_SHAPE_REGION,
-    IR_SHAPE_OTHER
-} ir_op_shape;
-
-enum { IR_LEVEL_BIT_T = 1, IR_LEVEL_BIT_M = 2, IR_LEVEL_BIT_R = 4 };
-enum { IR_DTYPES_F = 1, IR_DTYPES_H = 2, IR_DTYPES_I = 4, IR_DTYPES_B = 8, IR_DTYPES_ANY = 16 };
-
-typedef struct ir_op_info {
-    const char *text;
-    int levels; /* IR_LEVEL_BIT_* */
-    ir_op_shape shape;
-    int dtypes; /* IR_DTYPES_*; 0 = none; H implies F */
-    bool pure, commutes;
-    const char *doc;
-} ir_op_info;
-
-const ir_op_info *ir_op_describe(ir_opcode opcode);
-/* IR_OPCODE_COUNT when there is no such op. */
-ir_opcode ir_op_find(const char *text, size_t length);
-const char *ir_level_name(ir_level level);
-
-typedef struct ir_monoid_info {
-    const char *text;
-    int dtypes;
-    ir_opcode combine, combine_ignoring_nan;
-    const char *doc;
-} ir_monoid_info;
-
-const ir_monoid_info *ir_monoid_describe(ir_monoid monoid);
-ir_monoid ir_monoid_find(const char *text, size_t length); /* IR_MONOID_COUNT when unknown */
-/* The identity of a reduction of `dtype`, which is a value of that type, in the state's dtype (f32,
- * i32, u32, i64, index, bool): the least u8 is 0, in i32. */
-ir_constant ir_monoid_identity(ir_monoid monoid, base_dtype dtype);
-/* The dtype in which a reduction of `dtype` accumulates, and the dtype of its result. */
-base_dtype ir_monoid_state(ir_monoid monoid, base_dtype dtype);
-base_dtype ir_monoid_result(ir_monoid monoid, base_dtype dtype);
 
 /* ---- modules ---- */
 ir_module *ir_module_create(base_arena *arena, const char *name, const base_source *source);

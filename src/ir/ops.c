@@ -1,0 +1,123 @@
+/* The op and monoid tables, built from the .def files, and the arithmetic of monoids.
+ *
+ *     OP(ADD, "add", T_M_R, BINARY, F_I, PURE_COMMUTES, ..)  ->  {.text = "add", .levels = 7, ..}
+ *     max of u8: computed in i32 from 0, the result u8       sum of f16: computed in f32 from 0.0
+ */
+#include "ir/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the words of the .def files, as bits ---- */
+enum {
+    T_M_R = IR_LEVEL_BIT_T | IR_LEVEL_BIT_M | IR_LEVEL_BIT_R,
+    T_M = IR_LEVEL_BIT_T | IR_LEVEL_BIT_M,
+    M = IR_LEVEL_BIT_M,
+    R = IR_LEVEL_BIT_R
+};
+enum {
+    NONE = 0,
+    F = IR_DTYPES_F,
+    B = IR_DTYPES_B,
+    I = IR_DTYPES_I,
+    ANY = IR_DTYPES_ANY,
+    F_I = IR_DTYPES_F | IR_DTYPES_I,
+    H_I = IR_DTYPES_F | IR_DTYPES_H | IR_DTYPES_I,
+    I_B = IR_DTYPES_I | IR_DTYPES_B,
+    F_I_B = IR_DTYPES_F | IR_DTYPES_I | IR_DTYPES_B
+};
+enum { PURE = 1, PURE_COMMUTES = 3 };
+
+static const ir_op_info op_table[] = {
+#define OP(ID, text_, levels_, shape_, dtypes_, traits_, doc_)                                     \
+    [IR_##ID] = {.text = text_,                                                                    \
+                 .levels = levels_,                                                                \
+                 .shape = IR_SHAPE_##shape_,                                                       \
+                 .dtypes = dtypes_,                                                                \
+                 .pure = ((traits_)&1) != 0,                                                       \
+                 .commutes = ((traits_)&2) != 0,                                                   \
+                 .doc = doc_},
+#include "ir/ops.def"
+#undef OP
+};
+
+static const ir_monoid_info monoid_table[] = {
+#define MONOID(ID, text_, dtypes_, combine_, ignoring_, doc_)                                      \
+    [IR_MONOID_##ID] = {.text = text_,                                                             \
+                        .dtypes = dtypes_,                                                         \
+                        .combine = IR_##combine_,                                                  \
+                        .combine_ignoring_nan = IR_##ignoring_,                                    \
+                        .doc = doc_},
+#include "ir/monoids.def"
+#undef MONOID
+};
+
+/* ---- ops ---- */
+
+const ir_op_info *ir_op_describe(ir_opcode opcode) {
+    return &op_table[opcode];
+}
+
+ir_opcode ir_op_find(const char *text, size_t length) {
+    for (int i = 0; i < IR_OPCODE_COUNT; i++)
+        if (strlen(op_table[i].text) == length && memcmp(op_table[i].text, text, length) == 0)
+            return (ir_opcode)i;
+    return IR_OPCODE_COUNT;
+}
+
+const char *ir_level_name(ir_level level) {
+    static const char *const names[] = {"tile", "mapped", "thread"};
+    return names[level];
+}
+
+/* ---- monoids ---- */
+
+const ir_monoid_info *ir_monoid_describe(ir_monoid monoid) {
+    return &monoid_table[monoid];
+}
+
+ir_monoid ir_monoid_find(const char *text, size_t length) {
+    for (int i = 0; i < IR_MONOID_COUNT; i++)
+        if (strlen(monoid_table[i].text) == length &&
+            memcmp(monoid_table[i].text, text, length) == 0)
+            return (ir_monoid)i;
+    return IR_MONOID_COUNT;
+}
+
+ir_constant ir_monoid_identity(ir_monoid monoid, base_dtype dtype) {
+    ir_constant identity = {.dtype = ir_monoid_state(monoid, dtype)};
+    switch (monoid) {
+    case IR_MONOID_SUM:
+    case IR_MONOID_ANY:
+        return identity;
+    case IR_MONOID_PROD:
+    case IR_MONOID_ALL:
+        identity.integer = 1;
+        identity.real = 1.0;
+        return identity;
+    case IR_MONOID_MAX:
+        identity.integer = base_dtype_least(dtype);
+        identity.real = -(double)INFINITY;
+        return identity;
+    case IR_MONOID_MIN:
+        identity.integer = base_dtype_greatest(dtype);
+        identity.real = (double)INFINITY;
+        return identity;
+    case IR_MONOID_COUNT:
+        break;
+    }
+    return identity;
+}
+
+base_dtype ir_monoid_state(ir_monoid monoid, base_dtype dtype) {
+    if (dtype == BASE_F16 || dtype == BASE_BF16)
+        return BASE_F32;
+    bool narrow = dtype == BASE_I8 || dtype == BASE_U8;
+    bool counted = dtype == BASE_BOOL && (monoid == IR_MONOID_SUM || monoid == IR_MONOID_PROD);
+    return narrow || counted ? BASE_I32 : dtype;
+}
+
+base_dtype ir_monoid_result(ir_monoid monoid, base_dtype dtype) {
+    bool keeps = monoid == IR_MONOID_MAX || monoid == IR_MONOID_MIN;
+    return keeps ? dtype : ir_monoid_state(monoid, dtype);
+}
