@@ -146,13 +146,7 @@ static bool find_entry(const cli_job *job, const char *name, text_signature_entr
 }
 
 static bool parse_dtype(const char *text, base_dtype *dtype) {
-    for (int i = 0; i < BASE_DTYPE_COUNT; i++) {
-        if (strcmp(base_dtype_name((base_dtype)i), text) == 0) {
-            *dtype = (base_dtype)i;
-            return true;
-        }
-    }
-    return false;
+    return base_dtype_from_name(text, strlen(text), dtype);
 }
 
 /* Sizes are named beside the parameters. */

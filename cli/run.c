@@ -32,12 +32,7 @@ static ir_constant scalar_constant(const text_argument *argument, base_dtype dty
     ir_constant constant = {.dtype = dtype, .integer = argument->integer, .real = argument->number};
     if (argument->is_integer)
         constant.real = (double)argument->integer;
-    if (dtype == BASE_F32)
-        constant.real = (double)(float)constant.real;
-    if (dtype == BASE_F16)
-        constant.real = base_f16_to_double(base_f16_from_double(constant.real));
-    if (dtype == BASE_BF16)
-        constant.real = base_bf16_to_double(base_bf16_from_double(constant.real));
+    constant.real = base_float_round(dtype, constant.real);
     return constant;
 }
 

@@ -83,14 +83,6 @@ static ir_type level_scalar(const ir_builder *builder, base_dtype dtype) {
     return builder->module->level == IR_THREAD ? ir_type_uniform(dtype) : ir_type_scalar(dtype);
 }
 
-static double round_real(base_dtype dtype, double value) {
-    if (dtype == BASE_F32)
-        return (double)(float)value;
-    if (dtype == BASE_F16)
-        return base_f16_to_double(base_f16_from_double(value));
-    return dtype == BASE_BF16 ? base_bf16_to_double(base_bf16_from_double(value)) : value;
-}
-
 ir_value *ir_build_constant(ir_builder *builder, ir_constant constant) {
     constant.dtype = level_dtype(builder, constant.dtype);
     ir_type type = level_scalar(builder, constant.dtype);
@@ -105,7 +97,7 @@ ir_value *ir_build_integer(ir_builder *builder, base_dtype dtype, int64_t value)
 
 ir_value *ir_build_real(ir_builder *builder, base_dtype dtype, double value) {
     return ir_build_constant(builder,
-                             (ir_constant){.dtype = dtype, .real = round_real(dtype, value)});
+                             (ir_constant){.dtype = dtype, .real = base_float_round(dtype, value)});
 }
 
 ir_value *ir_build_size(ir_builder *builder, const layout_extent *extent) {

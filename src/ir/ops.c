@@ -58,6 +58,11 @@ const ir_op_info *ir_op_describe(ir_opcode opcode) {
     return &op_table[opcode];
 }
 
+bool ir_op_is_math(ir_opcode opcode) {
+    const ir_op_info *info = ir_op_describe(opcode);
+    return info->shape == IR_SHAPE_UNARY && (info->levels & IR_LEVEL_BIT_R) == 0;
+}
+
 ir_opcode ir_op_find(const char *text, size_t length) {
     for (int i = 0; i < IR_OPCODE_COUNT; i++)
         if (strlen(op_table[i].text) == length && memcmp(op_table[i].text, text, length) == 0)

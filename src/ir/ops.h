@@ -60,6 +60,8 @@ typedef struct ir_op_info {
 } ir_op_info;
 
 const ir_op_info *ir_op_describe(ir_opcode opcode);
+/* A function that has a portable form instead of an op at level thread: exp, tanh, ... */
+bool ir_op_is_math(ir_opcode opcode);
 /* IR_OPCODE_COUNT when there is no such op. */
 ir_opcode ir_op_find(const char *text, size_t length);
 const char *ir_level_name(ir_level level);

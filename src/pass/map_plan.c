@@ -140,13 +140,8 @@ static bool op_is(const ir_op *op, line_kind kind) {
     case LINE_ACCESS:
         return op->opcode == IR_LOAD || op->opcode == IR_STORE;
     case LINE_MATH:
-        break;
+        return ir_op_is_math(op->opcode);
     }
-    static const ir_opcode functions[] = {IR_EXP,   IR_EXP2, IR_LOG,     IR_LOG2,
-                                          IR_RSQRT, IR_TANH, IR_SIGMOID, IR_ERF};
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
-        if (op->opcode == functions[i])
-            return true;
     return false;
 }
 

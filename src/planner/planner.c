@@ -98,12 +98,6 @@ static void set_axes(planner_state *state, int64_t program_lanes) {
 }
 
 /* ---- lines per op ---- */
-/* A function that has a portable form instead of an op at level thread. */
-static bool op_is_math(ir_opcode opcode) {
-    const ir_op_info *info = ir_op_describe(opcode);
-    return info->shape == IR_SHAPE_UNARY && (info->levels & IR_LEVEL_BIT_R) == 0;
-}
-
 /* A range on the last dimension, along the axis with lanes: neighbours in memory. */
 static int access_width(const planner_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
@@ -121,7 +115,7 @@ static bool count_line(void *pointer, ir_op *op) {
     line_counts *counts = pointer;
     counts->reduces += op->opcode == IR_REDUCE;
     counts->accesses += op->opcode == IR_LOAD || op->opcode == IR_STORE;
-    counts->maths += op_is_math(op->opcode);
+    counts->maths += ir_op_is_math(op->opcode);
     return true;
 }
 
@@ -133,7 +127,7 @@ static bool write_line(void *pointer, ir_op *op) {
     else if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
         plan->accesses[plan->access_count++] =
             (ir_plan_access){.anchor = op->anchor, .width = access_width(state, op)};
-    else if (op_is_math(op->opcode))
+    else if (ir_op_is_math(op->opcode))
         plan->maths[plan->math_count++] =
             (ir_plan_math){.anchor = op->anchor, .form = IR_MATH_PORTABLE};
     return true;
