@@ -18,7 +18,7 @@
 #include "verify/explore_internal.h"
 
 enum { REPLAY_ROUNDS = 3 };
-enum { REPLAY_WRITES = 1 << 14 /* that are remembered */ };
+enum { REPLAY_WRITES = 1 << 13 /* that are remembered */ };
 enum { REPLAY_POSITIONS = 1024, REPLAY_WORDS = REPLAY_POSITIONS / 64 };
 
 typedef enum replay_plane {

@@ -35,31 +35,27 @@ static int operands_by_shape(ir_op_shape shape) {
 }
 
 /* Ops whose shape does not say how many operands and results there are. */
-static const struct {
-    ir_opcode opcode;
+typedef struct op_counts {
+    bool own; /* this row counts, not the shape */
     int operands, results, regions;
-} own_counts[] = {
-    {IR_EXPAND, 1, 1, 0},        {IR_DROP, 1, 1, 0},
-    {IR_BROADCAST, 1, 1, 0},     {IR_PAD, 2, 1, 0},
-    {IR_REDUCE, 1, 1, 0},        {IR_FOLD, 1, 1, 0},
-    {IR_COMBINE, 1, 1, 0},       {IR_PULL, 2, 1, 0},
-    {IR_PUSH, 3, 0, 0},          {IR_IF, 1, ANY_COUNT, 2},
-    {IR_WHEN, 1, 0, 1},          {IR_LOAD, ANY_COUNT, 1, 0},
-    {IR_SWEEP, 0, ANY_COUNT, 1}, {IR_STORE, ANY_COUNT, 0, 0},
-    {IR_YIELD, ANY_COUNT, 0, 0}, {IR_FOR, ANY_COUNT, ANY_COUNT, 1},
+} op_counts;
+
+static const op_counts own_counts[IR_OPCODE_COUNT] = {
+    [IR_EXPAND] = {true, 1, 1, 0},        [IR_DROP] = {true, 1, 1, 0},
+    [IR_BROADCAST] = {true, 1, 1, 0},     [IR_PAD] = {true, 2, 1, 0},
+    [IR_REDUCE] = {true, 1, 1, 0},        [IR_FOLD] = {true, 1, 1, 0},
+    [IR_COMBINE] = {true, 1, 1, 0},       [IR_PULL] = {true, 2, 1, 0},
+    [IR_PUSH] = {true, 3, 0, 0},          [IR_IF] = {true, 1, ANY_COUNT, 2},
+    [IR_WHEN] = {true, 1, 0, 1},          [IR_LOAD] = {true, ANY_COUNT, 1, 0},
+    [IR_SWEEP] = {true, 0, ANY_COUNT, 1}, [IR_STORE] = {true, ANY_COUNT, 0, 0},
+    [IR_YIELD] = {true, ANY_COUNT, 0, 0}, [IR_FOR] = {true, ANY_COUNT, ANY_COUNT, 1},
 };
 
 static void expected_counts(ir_opcode opcode, int *operands, int *results, int *regions) {
-    *operands = operands_by_shape(ir_op_describe(opcode)->shape);
-    *results = 1;
-    *regions = 0;
-    for (size_t i = 0; i < sizeof own_counts / sizeof own_counts[0]; i++) {
-        if (own_counts[i].opcode == opcode) {
-            *operands = own_counts[i].operands;
-            *results = own_counts[i].results;
-            *regions = own_counts[i].regions;
-        }
-    }
+    const op_counts *own = &own_counts[opcode];
+    *operands = own->own ? own->operands : operands_by_shape(ir_op_describe(opcode)->shape);
+    *results = own->own ? own->results : 1;
+    *regions = own->regions;
 }
 
 bool verify_operand_count_holds(const ir_op *op) {
