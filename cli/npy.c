@@ -188,9 +188,3 @@ bool cli_npy_stage(cli_output *output, const char *path, const cli_array *array,
     cli_output_part parts[2] = {{head.bytes, head.length}, {array->data, array->size_bytes}};
     return cli_output_stage(output, path, parts, 2, diagnostics);
 }
-
-bool cli_npy_write(const char *path, const cli_array *array, base_diagnostics *diagnostics) {
-    cli_output output;
-    return cli_npy_stage(&output, path, array, diagnostics) &&
-           cli_output_commit(&output, diagnostics);
-}

@@ -26,7 +26,4 @@ bool cli_npy_read(const char *path, bool u2_is_bf16, cli_array *array,
 bool cli_npy_stage(cli_output *output, const char *path, const cli_array *array,
                    base_diagnostics *diagnostics);
 
-/* Stage and commit. */
-bool cli_npy_write(const char *path, const cli_array *array, base_diagnostics *diagnostics);
-
 #endif

@@ -334,6 +334,13 @@ static void bool_bytes_become_0_and_1(void **state) {
 
 /* ---- writing ---- */
 
+/* As the command writes one output. */
+static bool write_array(const char *path, const cli_array *array, base_diagnostics *diagnostics) {
+    cli_output output;
+    return cli_npy_stage(&output, path, array, diagnostics) &&
+           cli_output_commit(&output, diagnostics);
+}
+
 static cli_array make_array(fixture *f, base_dtype dtype, int rank, const int64_t *extent) {
     cli_array array;
     assert_true(cli_array_create(&array, dtype, rank, extent, 0, "test", &f->diagnostics));
@@ -348,7 +355,7 @@ static void every_type_and_rank_comes_back(void **state) {
     for (int dtype = 0; dtype < BASE_DTYPE_COUNT; dtype++) {
         for (int i = 0; i < 20 && dtype != BASE_INDEX; i++) {
             cli_array array = make_array(f, (base_dtype)dtype, i % 5, extents[i / 5]), back;
-            assert_true(cli_npy_write(f->path, &array, &f->diagnostics));
+            assert_true(write_array(f->path, &array, &f->diagnostics));
             assert_true(read_file(f, &back));
             assert_int_equal(back.dtype, array.dtype);
             assert_int_equal(back.rank, array.rank);
@@ -367,7 +374,7 @@ static void the_bytes_are_those_numpy_writes(void **state) {
                                "'shape': (2, 3), }";
     char bytes[512];
     cli_array array = make_array(f, BASE_F32, 2, (int64_t[]){2, 3});
-    assert_true(cli_npy_write(f->path, &array, &f->diagnostics));
+    assert_true(write_array(f->path, &array, &f->diagnostics));
     assert_int_equal(read_bytes(f->path, bytes, sizeof bytes), 128 + 24);
     assert_memory_equal(bytes, head, sizeof head - 1);
     for (size_t i = sizeof head - 1; i < 127; i++)
@@ -400,10 +407,10 @@ static void an_unwritable_place_is_refused(void **state) {
     cli_array array = make_array(f, BASE_F32, 1, (int64_t[]){3});
     char path[200];
     snprintf(path, sizeof path, "%s/absent/a.npy", f->root);
-    assert_false(cli_npy_write(path, &array, &f->diagnostics));
+    assert_false(write_array(path, &array, &f->diagnostics));
     assert_string_equal(f->diagnostics.items[0].slug, "file-write");
     assert_non_null(strstr(f->diagnostics.items[0].message, path));
-    assert_false(cli_npy_write(f->root, &array, &f->diagnostics));
+    assert_false(write_array(f->root, &array, &f->diagnostics));
     assert_string_equal(f->diagnostics.items[1].found, "Is a directory");
     assert_int_equal(count_files(f), 0);
     cli_array_free(&array);
@@ -417,10 +424,10 @@ static void a_long_name_and_a_link_are_written_through(void **state) {
     name[255] = '\0';
     snprintf(path, sizeof path, "%s/%s", f->root, name);
     snprintf(link, sizeof link, "%s/link.npy", f->root);
-    assert_true(cli_npy_write(path, &array, &f->diagnostics));
+    assert_true(write_array(path, &array, &f->diagnostics));
     assert_int_equal(chmod(path, 0640), 0);
     assert_int_equal(symlink(name, link), 0);
-    assert_true(cli_npy_write(link, &array, &f->diagnostics));
+    assert_true(write_array(link, &array, &f->diagnostics));
     struct stat status;
     assert_int_equal(lstat(link, &status), 0);
     assert_true(S_ISLNK(status.st_mode));
@@ -436,10 +443,10 @@ static void a_device_is_written_to_and_stays(void **state) {
     fixture *f = *state;
     cli_array array = make_array(f, BASE_F32, 1, (int64_t[]){3});
     struct stat status;
-    assert_true(cli_npy_write("/dev/null", &array, &f->diagnostics));
+    assert_true(write_array("/dev/null", &array, &f->diagnostics));
     assert_int_equal(stat("/dev/null", &status), 0);
     assert_true(S_ISCHR(status.st_mode));
-    assert_false(cli_npy_write("/dev/full", &array, &f->diagnostics));
+    assert_false(write_array("/dev/full", &array, &f->diagnostics));
     assert_string_equal(f->diagnostics.items[0].found, "No space left on device");
     cli_array_free(&array);
 }
@@ -477,7 +484,7 @@ static int write_on_full_disk(fixture *f, const cli_array *array) {
     for (rlim_t limit = 0; limit < 500; limit += 50) { /* in the head, in the data */
         struct rlimit small = {limit, RLIM_INFINITY};
         setrlimit(RLIMIT_FSIZE, &small);
-        if (cli_npy_write(f->path, array, &f->diagnostics))
+        if (write_array(f->path, array, &f->diagnostics))
             return 1;
     }
     return 0;
