@@ -1,4 +1,10 @@
-/* check, emit, plan: what the compiler makes of a kernel, without running it. show: an array. */
+/* The commands that run nothing.
+ *
+ *     croft check FILE     compiles each kernel to level tile     croft plan FILE    to the plan
+ *     croft emit FILE      to source, or to the IR of --level     croft show FILE    a .npy array
+ *
+ * Each is a stage of the compilation and a function that prints what has come of it.
+ */
 #include "job.h"
 #include "npy.h"
 #include "output.h"

@@ -1,4 +1,12 @@
-/* A kernel file and its arguments, made into a compile request. */
+/* A kernel file and its arguments, made into a compile request.
+ *
+ *     rmsnorm.croft x=randn:4x8 w=w.npy y=- eps=1e-6     x: an array made here, w: a file,
+ *                                                        y: printed, eps: a number
+ *
+ * Arguments are read in two passes: arrays that say their type first, since a type parameter may
+ * be bound by them; then generated arrays that take theirs from it. What a name means is the
+ * binding's business (text/bind.c), which reports it.
+ */
 #include "job.h"
 
 #include "generate.h"

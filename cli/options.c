@@ -1,4 +1,9 @@
-/* The command line: a table of options, everything else is the file or name=value. */
+/* The command line: a table of options; everything else is the command, the file or name=value.
+ *
+ *     croft run softmax.croft x=in.npy --seed 7 y=-      options may stand anywhere
+ *
+ * An option is one row: its word, how its value reads, and the field that takes it.
+ */
 #include "options.h"
 
 #include "base/text.h"

@@ -1,4 +1,9 @@
-/* Waiting in an output: the conditions, one by one. */
+/* Waiting in an output: the conditions, one by one.
+ *
+ *     exp %d : f32<N>, stored to an f16 tensor    no: it would be rounded
+ *     %y is inout, or loaded, or stored twice     no: somebody would see the value
+ *     %i = mul %row, %c; store %y[%i, :], %q      no: %i may be computed after the value is made
+ */
 #include "analysis/output.h"
 
 typedef struct tensor_uses {

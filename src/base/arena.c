@@ -1,4 +1,12 @@
-/* Arena: a list of chunks, bump allocation inside the newest. */
+/* Arena: a list of chunks, bump allocation inside the newest.
+ *
+ *     chunks -> | older | size | text ... module ... | next -> free ... |
+ *                  v
+ *               | NULL  | size | full                                   |
+ *
+ * Chunks double from 16 KiB to 1 MiB; a larger request gets a chunk of its own size. What is left
+ * of a chunk when the next is made is not used again. Memory comes zeroed.
+ */
 #include "base/arena.h"
 
 #include <stdlib.h>

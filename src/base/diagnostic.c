@@ -1,4 +1,10 @@
-/* Diagnostics: collecting and rendering. */
+/* Diagnostics: collecting and rendering.
+ *
+ *     ESC [31m in a source line     is shown as \x1b[31m: no input can drive the terminal
+ *     a line of 3,000 columns       ...the part around the caret
+ *
+ * A source line is clipped around the caret. Nothing here sorts, or drops what stands twice.
+ */
 #include "base/diagnostic.h"
 
 #include <stdarg.h>

@@ -1,4 +1,10 @@
-/* Text: appends into an arena; numbers independent of the locale. */
+/* Text: appends into an arena; numbers independent of the locale.
+ *
+ *     0.1, in a locale that writes 0,1      prints "0.1", with the fewest digits that read back
+ *     2                                     prints "2.0": a float never looks like an integer
+ *
+ * The C library does the conversions; only its decimal point is exchanged, both ways.
+ */
 #include "base/text.h"
 
 #include <locale.h>

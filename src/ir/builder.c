@@ -1,4 +1,10 @@
-/* Builder: computes result types by the broadcast rule and appends ops. */
+/* Builder: computes result types by the broadcast rule and appends ops.
+ *
+ *     add f32<N below %d>, f32<1>     f32<N below %d>     an axis of extent 1 takes the other's
+ *     lt f32(4), f32                  bool(4)             a uniform stands for every slot
+ *
+ * Operands that do not broadcast give a type that the verifier refuses.
+ */
 #include "ir/builder.h"
 
 ir_op *ir_build_op(ir_builder *builder, ir_opcode opcode, int operand_count,
