@@ -12,7 +12,7 @@
 enum {
     WORK = 120000,
     GROUPS = 3,
-    SHORT = 8, /* iterations of a loop that is replayed whole; else these at its ends: */
+    SHORT = 128, /* iterations of a loop that is replayed whole; else these at its ends: */
     FIRST = 3,
     LAST = 2,
     ARRAY_WORDS = 1 << 13 /* of an array that is followed */
