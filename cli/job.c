@@ -384,7 +384,8 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
                                .machine = job->machine,
                                .family = family,
                                .plan = plan_is_family(plan) ? NULL : &job->plan,
-                               .stage = stage};
+                               .stage = stage,
+                               .verify_passes = job->options->verify_passes};
     compile_free(&job->compiled);
     compile_run(&request, &job->compiled);
     cli_print_diagnostics(&job->compiled.diagnostics);

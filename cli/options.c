@@ -38,6 +38,7 @@ void cli_options_usage(FILE *out) {
           "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
           "  --check              run: compare with the reference; exit 1 above the bound\n"
           "  --tol X              with --check: an absolute tolerance, tightens the bound\n"
+          "  --verify-passes      the verifier after every pass, not only where levels change\n"
           "  --seed N             of generated inputs, 1 when not given\n"
           "  --threads N          at most this many; 0, the default: one a processor\n"
           "  --compiler PATH      instead of the first of cc, gcc, clang\n"
@@ -75,6 +76,7 @@ static const option_row option_rows[] = {
     {"--threads", OPTION_INTEGER, offsetof(cli_options, threads)},
     {"--tol", OPTION_REAL, offsetof(cli_options, tolerance)},
     {"--check", OPTION_FLAG, offsetof(cli_options, check)},
+    {"--verify-passes", OPTION_FLAG, offsetof(cli_options, verify_passes)},
     {"--version", OPTION_FLAG, offsetof(cli_options, version)},
     {"--help", OPTION_FLAG, offsetof(cli_options, help)},
     {"-h", OPTION_FLAG, offsetof(cli_options, help)},

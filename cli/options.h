@@ -38,6 +38,7 @@ typedef struct cli_options {
     uint64_t seed;        /* --seed N */
     int threads;          /* --threads N; 0: all processors */
     bool check;           /* --check */
+    bool verify_passes;   /* --verify-passes */
     double tolerance;     /* --tol X; 0: none */
     bool help, version;
 } cli_options;

@@ -27,31 +27,31 @@ static bool verify_border(compile_result *result, const ir_module *module) {
     return false;
 }
 
-/* The passes that bring a module on to a level, the verifier after each; to level tile, those that
- * stay there. */
-static bool run_passes(compile_result *result, ir_module *module, ir_level level) {
+/* The passes that bring a module on to a level; to level tile, those that stay there. The verifier
+ * runs where the module is handed on, and after every pass when that is asked for. */
+static bool run_passes(const compile_request *request, compile_result *result, ir_module *module,
+                       ir_level level) {
     pass_context context = {.plan = result->plan, .diagnostics = &result->diagnostics};
     const pass_row *pass;
     for (int i = 0; (pass = pass_at(i)) != NULL && pass->to <= level; i++) {
         if (pass->to == IR_TILE && level != IR_TILE) /* has run */
             continue;
-        bool known = level == IR_TILE && result->tile != NULL; /* equal to one that was verified */
+        const pass_row *next = pass_at(i + 1);
+        bool border = next == NULL || next->to != pass->to || request->verify_passes;
         if (pass->run(module, &context) == PASS_FAILED ||
-            (!known && !verify_border(result, module)))
+            (border && !verify_border(result, module)))
             return false;
     }
     return true;
 }
 
-/* Level tile, canonical. Lowering is repeated for the module that is mapped: passes change modules
- * in place and the reference needs the tile level. The second is the same to the letter, and not
- * verified again. */
-static ir_module *compile_tile(compile_result *result) {
+/* Level tile, canonical. */
+static ir_module *compile_tile(const compile_request *request, compile_result *result) {
     ir_module *module =
         text_kernel_lower(&result->arena, result->kernel, &result->bindings, &result->diagnostics);
     if (module == NULL || result->diagnostics.count > 0 ||
-        (result->tile == NULL && !verify_border(result, module)) ||
-        !run_passes(result, module, IR_TILE))
+        (request->verify_passes && !verify_border(result, module)) ||
+        !run_passes(request, result, module, IR_TILE))
         return NULL;
     return module;
 }
@@ -75,9 +75,12 @@ static bool compile_plan(const compile_request *request, compile_result *result)
     return true;
 }
 
-static bool compile_levels(compile_result *result, ir_level level) {
-    result->module = compile_tile(result);
-    return result->module != NULL && run_passes(result, result->module, level);
+/* Passes change modules in place, and the reference needs the tile level: lowering is repeated for
+ * the module that is mapped. */
+static bool compile_levels(const compile_request *request, compile_result *result) {
+    ir_level level = request->stage == COMPILE_TO_MAPPED ? IR_MAPPED : IR_THREAD;
+    result->module = compile_tile(request, result);
+    return result->module != NULL && run_passes(request, result, result->module, level);
 }
 
 typedef struct support_state {
@@ -120,7 +123,7 @@ static bool compile_stages(const compile_request *request, compile_result *resul
                           request->argument_count, request->partial, &result->bindings,
                           &result->diagnostics))
         return false;
-    result->tile = compile_tile(result);
+    result->tile = compile_tile(request, result);
     if (result->tile == NULL)
         return false;
     if (request->stage == COMPILE_TO_TILE)
@@ -129,7 +132,7 @@ static bool compile_stages(const compile_request *request, compile_result *resul
         return false;
     if (request->stage == COMPILE_TO_PLAN)
         return true;
-    if (!compile_levels(result, request->stage == COMPILE_TO_MAPPED ? IR_MAPPED : IR_THREAD))
+    if (!compile_levels(request, result))
         return false;
     return request->stage < COMPILE_TO_SOURCE || compile_source(request, result);
 }

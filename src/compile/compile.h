@@ -40,6 +40,7 @@ typedef struct compile_request {
     planner_family family;
     const base_source *plan; /* a plan's text to be obeyed, or NULL */
     compile_stage stage;
+    bool verify_passes; /* the verifier after every pass, not only at the borders of levels */
 } compile_request;
 
 typedef struct compile_result {

@@ -49,7 +49,7 @@ class Array:
 
 def command(croft, path, plan, arguments, outputs, folder):
     """The words of one run; outputs go to PLAN.NAME.npy in the folder."""
-    words = [croft, "run", str(path), "--plan", plan, "--check"] + list(arguments)
+    words = [croft, "run", str(path), "--plan", plan, "--check", "--verify-passes"] + list(arguments)
     for name, before, _ in outputs:
         target = f"{folder}/{plan}.{name}.npy" if folder else "/dev/null"
         words.append(f"{name}={before}{target}")
