@@ -2,11 +2,12 @@
  *
  * The child gets a fixed environment, /dev/null as input, and one pipe for both outputs. The pipe
  * is read to its end whatever the report can hold, so a talkative compiler never blocks; its end
- * also means that every process the compiler started has gone.
+ * also means that every process the compiler started has gone. One that does not come to its end in
+ * time is killed; what it started itself and left behind is not known here.
  *
  *     cc -std=gnu11 -O2 ... TARGET FLAGS EXTRA FLAGS -o PRIVATE/kernel.so PRIVATE/kernel.c -lm
  *
- * It keeps nothing for the next time (that is the cache's task) and sets no time limit.
+ * It keeps nothing for the next time (that is the cache's task).
  */
 #include "runtime/compiler.h"
 
@@ -14,6 +15,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -24,9 +26,10 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { ARGUMENT_LIMIT = 128 };
+enum { ARGUMENT_LIMIT = 128, DEFAULT_TIME_LIMIT_S = 600, FOLDER_DEPTH_LIMIT = 8 };
 
 /* -fno-trapping-math and -fno-math-errno give up traps and errno only: NaN, infinities and signed
  * zeros keep their meaning (tested). */
@@ -138,17 +141,32 @@ static int write_file(const char *path, const char *bytes, size_t length) {
     return error;
 }
 
-/* The directory is flat: compilers put plain temporary files beside ours. Ours go without a file
- * descriptor, for there may be none left. */
+/* Removes what is in a directory, links as links. */
+static void remove_entries(int directory_file, int depth) {
+    DIR *directory = directory_file >= 0 ? fdopendir(directory_file) : NULL;
+    if (directory == NULL) {
+        if (directory_file >= 0)
+            close(directory_file);
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        const char *name = entry->d_name;
+        bool is_self = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+        if (is_self || unlinkat(dirfd(directory), name, 0) == 0 || depth == FOLDER_DEPTH_LIMIT)
+            continue;
+        int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+        remove_entries(openat(dirfd(directory), name, flags), depth + 1);
+        unlinkat(dirfd(directory), name, AT_REMOVEDIR);
+    }
+    closedir(directory);
+}
+
+/* Compilers put temporary files beside ours. Ours go without a file descriptor, for there may be
+ * none left. */
 static void remove_build_directory(const build_directory *made) {
     unlink(made->source);
     unlink(made->library);
-    DIR *directory = opendir(made->path);
-    if (directory != NULL) {
-        for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
-            unlinkat(dirfd(directory), entry->d_name, 0); /* fails for . and .., as it should */
-        closedir(directory);
-    }
+    remove_entries(open(made->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), 0);
     rmdir(made->path);
 }
 
@@ -267,11 +285,31 @@ static int start_compiler(const char *const *arguments, const char *temporary, i
     return error;
 }
 
-/* Reads to the end; keeps what the report can hold. */
-static void read_output(int input, runtime_report *report) {
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Waits until there is something to read, or the end; false when that is not before the time. */
+static bool await_output(int input, int64_t end_ms) {
+    struct pollfd wait = {.fd = input, .events = POLLIN};
+    for (;;) {
+        int64_t left = end_ms - now_ms();
+        int ready = left <= 0 ? 0 : poll(&wait, 1, left < 10000 ? (int)left : 10000);
+        if (ready > 0 || (ready < 0 && errno != EINTR))
+            return true;
+        if (left <= 0)
+            return false;
+    }
+}
+
+/* Reads to the end; keeps what the report can hold. False when the time is over before. */
+static bool read_output(int input, int64_t end_ms, runtime_report *report) {
     size_t used = 0;
     char bytes[4096];
-    for (;;) {
+    bool in_time = true;
+    while ((in_time = await_output(input, end_ms))) {
         ssize_t got = read(input, bytes, sizeof bytes);
         if (got < 0 && errno == EINTR)
             continue;
@@ -283,6 +321,21 @@ static void read_output(int input, runtime_report *report) {
         used += kept;
     }
     report->text[used] = '\0';
+    return in_time;
+}
+
+/* Whether the process ends before the time; it stays to be waited for. A process that cannot be
+ * looked at counts as ended. */
+static bool ends_in_time(pid_t process, int64_t end_ms) {
+    for (long pause_us = 100;; pause_us = pause_us < 10000 ? 2 * pause_us : pause_us) {
+        siginfo_t info = {0};
+        int looked = waitid(P_PID, (id_t)process, &info, WEXITED | WNOWAIT | WNOHANG);
+        if ((looked < 0 && errno != EINTR) || info.si_pid == process)
+            return true;
+        if (now_ms() >= end_ms)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = pause_us * 1000}, NULL);
+    }
 }
 
 /* Puts the reason before the compiler's own words, which are already in the report. */
@@ -302,16 +355,19 @@ static runtime_status report_before_output(runtime_report *report, runtime_statu
 }
 
 /* A host that ignores SIGCHLD, or waits for every child, takes the exit status away (ECHILD). The
- * library then decides: a compiler driver that fails removes its output. */
+ * library then decides: a compiler driver that fails removes its output. `late_s`: it was killed
+ * after so many seconds; 0: it was not. */
 static runtime_status await_compiler(pid_t process, const char *compiler, const char *library,
-                                     runtime_report *report) {
+                                     int late_s, runtime_report *report) {
     int status = 0;
     pid_t waited;
     while ((waited = waitpid(process, &status, 0)) < 0 && errno == EINTR)
         ;
     char reason[PATH_MAX + 128];
     bool known = waited == process;
-    if (known && WIFSIGNALED(status))
+    if (late_s > 0)
+        snprintf(reason, sizeof reason, "%s was ended: it took more than %d s", compiler, late_s);
+    else if (known && WIFSIGNALED(status))
         snprintf(reason, sizeof reason, "%s was killed by signal %d", compiler, WTERMSIG(status));
     else if (known && WEXITSTATUS(status) != 0)
         snprintf(reason, sizeof reason, "%s failed with exit status %d", compiler,
@@ -324,7 +380,7 @@ static runtime_status await_compiler(pid_t process, const char *compiler, const 
 }
 
 static runtime_status run_compiler(const char *const *arguments, const build_directory *directory,
-                                   runtime_report *report) {
+                                   int limit_s, runtime_report *report) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "cannot make a pipe: %s",
@@ -337,9 +393,12 @@ static runtime_status run_compiler(const char *const *arguments, const build_dir
         return runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "cannot start %s: %s",
                                   arguments[0], strerror(error));
     }
-    read_output(ends[0], report);
+    int64_t end_ms = now_ms() + (int64_t)limit_s * 1000;
+    bool in_time = read_output(ends[0], end_ms, report) && ends_in_time(process, end_ms);
     close(ends[0]);
-    return await_compiler(process, arguments[0], directory->library, report);
+    if (!in_time)
+        kill(process, SIGKILL);
+    return await_compiler(process, arguments[0], directory->library, in_time ? 0 : limit_s, report);
 }
 
 runtime_status runtime_compiler_build(const runtime_compiler_config *config, const char *source,
@@ -359,7 +418,9 @@ runtime_status runtime_compiler_build(const runtime_compiler_config *config, con
         status = runtime_report_set(report, RUNTIME_SYSTEM_FAILED,
                                     "more than %d arguments for the compiler", ARGUMENT_LIMIT);
     else
-        status = run_compiler(arguments, &directory, report);
+        status = run_compiler(
+            arguments, &directory,
+            config->time_limit_s > 0 ? config->time_limit_s : DEFAULT_TIME_LIMIT_S, report);
     if (status == RUNTIME_OK) {
         *library = dlopen(directory.library, RTLD_NOW | RTLD_LOCAL);
         if (*library == NULL)

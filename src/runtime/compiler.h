@@ -27,6 +27,8 @@ typedef struct runtime_compiler_config {
     const char *temporary_directory;
     /* Flags put after all others, NULL-terminated. NULL: none. */
     const char *const *extra_flags;
+    /* A compiler that has not ended after so many seconds is killed. 0: 600. */
+    int time_limit_s;
 } runtime_compiler_config;
 
 /* Writes the absolute path of the compiler. RUNTIME_NO_COMPILER: the report says where it looked.

@@ -229,6 +229,25 @@ static void endless_output_is_cut_not_waited_for(void **state) {
     assert_int_equal(strlen(f->report.text), RUNTIME_REPORT_LIMIT - 1);
 }
 
+/* The second one ends, but what it started holds the pipe; the third holds no pipe. */
+static void a_compiler_without_end_is_ended(void **state) {
+    fixture *f = *state;
+    f->config.time_limit_s = 1;
+    assert_int_equal(build_with_script(f, "echo waiting; exec sleep 20"), RUNTIME_COMPILE_FAILED);
+    assert_non_null(strstr(f->report.text, "took more than 1 s\nwaiting"));
+    assert_int_equal(build_with_script(f, "sleep 3 & exit 0"), RUNTIME_COMPILE_FAILED);
+    assert_non_null(strstr(f->report.text, "took more than 1 s"));
+    assert_int_equal(build_with_script(f, "exec sleep 20 >&- 2>&-"), RUNTIME_COMPILE_FAILED);
+    assert_non_null(strstr(f->report.text, "took more than 1 s"));
+}
+
+static void folders_of_the_compiler_do_not_stay(void **state) {
+    fixture *f = *state;
+    assert_int_equal(build_with_script(f, "mkdir -p $TMPDIR/a/b/c $TMPDIR/kernel.so/d\n"
+                                          "ln -s / $TMPDIR/a/root; touch $TMPDIR/a/b/x; exit 1"),
+                     RUNTIME_COMPILE_FAILED);
+}
+
 static void the_environment_is_fixed_and_input_is_empty(void **state) {
     fixture *f = *state;
     setenv("CROFT_TEST_LEAK", "leak", 1);
@@ -382,6 +401,8 @@ int main(void) {
         TEST(a_compiler_that_makes_nothing_is_a_failure),
         TEST(a_broken_library_is_not_loaded),
         TEST(endless_output_is_cut_not_waited_for),
+        TEST(a_compiler_without_end_is_ended),
+        TEST(folders_of_the_compiler_do_not_stay),
         TEST(the_environment_is_fixed_and_input_is_empty),
         TEST(cc_is_preferred_over_gcc_over_clang),
         TEST(a_missing_compiler_is_named_with_the_places),
