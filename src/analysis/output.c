@@ -104,23 +104,35 @@ static int last_use(const analysis_sweeps *sweeps, const ir_value *value, int de
     return last;
 }
 
+/* What can be seen of the store alone. */
+static bool could_wait_in(const ir_module *module, const analysis_axes *axes, const ir_op *op,
+                          const ir_value *value) {
+    if (op->opcode != IR_STORE || op->parent != value->definer->parent)
+        return false;
+    const ir_access *access = op->attributes.access;
+    return op->operands[0]->type.dtype == value->type.dtype && is_out(module, op->operands[0]) &&
+           same_cells(axes, value, op->operands[op->operand_count - 1]) && indices_fit(op) &&
+           access->injective && !access->unique;
+}
+
 const ir_op *analysis_output_store(const ir_module *module, const analysis_axes *axes,
                                    const analysis_sweeps *sweeps, const ir_value *value) {
     int home = sweeps->of_value[value->number];
-    if (home < 0 || value->definer == NULL || value->definer->opcode == IR_REDUCE ||
-        used_elsewhere(&module->body, value->definer->parent, value))
+    if (home < 0 || value->definer == NULL || value->definer->opcode == IR_REDUCE)
         return NULL;
-    int last = last_use(sweeps, value, 0);
+    bool looked = false; /* at the uses, which takes a walk over the module */
+    int last = -1;
     for (int s = home + 1; s < (int)sweeps->count; s++) {
         for (int64_t i = 0; i < sweeps->sweeps[s].op_count; i++) {
             const ir_op *op = sweeps->sweeps[s].ops[i];
-            if (op->opcode != IR_STORE || op->parent != value->definer->parent || last > s)
+            if (!could_wait_in(module, axes, op, value))
                 continue;
-            const ir_value *stored = op->operands[op->operand_count - 1];
-            if (op->operands[0]->type.dtype == value->type.dtype &&
-                is_out(module, op->operands[0]) && same_cells(axes, value, stored) &&
-                indices_fit(op) && op->attributes.access->injective &&
-                !op->attributes.access->unique && is_only_access(module, op))
+            if (!looked && used_elsewhere(&module->body, value->definer->parent, value))
+                return NULL;
+            if (!looked)
+                last = last_use(sweeps, value, 0);
+            looked = true;
+            if (last <= s && is_only_access(module, op))
                 return op;
         }
     }

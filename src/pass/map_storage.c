@@ -40,18 +40,11 @@ static bool map_carry_storage(void *pointer, ir_op *op) {
     return true;
 }
 
-/* NULL, or what the keep line may say instead. */
-static const char *storage_refusal(map_state *state, const analysis_storage *storage,
-                                   const ir_value *value, const ir_plan_keep *keep) {
+/* What the keep line may say instead. */
+static const char *storage_choices(map_state *state, const analysis_storage *storage,
+                                   const ir_value *value, const ir_op *store) {
     static const ir_storage storages[] = {IR_STORAGE_REGISTERS, IR_STORAGE_PRIVATE,
                                           IR_STORAGE_RELOAD, IR_STORAGE_RECOMPUTE};
-    const ir_op *store = state->output[value->number];
-    if (keep->storage != IR_STORAGE_OUTPUT &&
-        analysis_storage_allows(storage, value, keep->storage))
-        return NULL;
-    if (keep->storage == IR_STORAGE_OUTPUT && store != NULL && store->anchor != NULL &&
-        strcmp(store->anchor, keep->access) == 0)
-        return NULL;
     base_text text;
     base_text_init(&text, state->context->diagnostics->arena);
     for (size_t i = 0; i < sizeof storages / sizeof *storages; i++)
@@ -71,17 +64,27 @@ static bool output_is_taken(const map_state *state, const ir_plan_keep *keep) {
     return false;
 }
 
+static const ir_op *output_store(map_state *state, const analysis_storage *storage,
+                                 const ir_value *value) {
+    if (analysis_storage_is_whole(storage, value))
+        return NULL;
+    return analysis_output_store(state->module, &state->axes, &state->sweeps, value);
+}
+
 static void set_storage(map_state *state, const analysis_storage *storage, const ir_value *value,
                         const ir_plan_keep *keep) {
+    bool waits = keep->storage == IR_STORAGE_OUTPUT;
+    const ir_op *store = waits ? output_store(state, storage, value) : NULL;
+    bool allowed =
+        waits ? store != NULL && store->anchor != NULL && strcmp(store->anchor, keep->access) == 0
+              : analysis_storage_allows(storage, value, keep->storage);
     state->storage[value->number] = keep->storage;
-    bool whole = analysis_storage_is_whole(storage, value);
-    state->output[value->number] =
-        whole ? NULL : analysis_output_store(state->module, &state->axes, &state->sweeps, value);
-    const char *expected = storage_refusal(state, storage, value, keep);
-    if (expected != NULL)
-        map_fail(state, keep->location, "plan-storage", keep->anchor, expected,
+    state->output[value->number] = store;
+    if (!allowed)
+        map_fail(state, keep->location, "plan-storage", keep->anchor,
+                 storage_choices(state, storage, value, output_store(state, storage, value)),
                  "the plan keeps a value as it cannot be kept");
-    else if (keep->storage == IR_STORAGE_OUTPUT && output_is_taken(state, keep))
+    else if (waits && output_is_taken(state, keep))
         map_fail(state, keep->location, "plan-storage", keep->access, "one value in an output",
                  "another value waits in this output");
 }

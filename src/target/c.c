@@ -463,12 +463,13 @@ static const char *c_entry_name(const target_emitter *e) {
 }
 
 static const char *c_workspace(target_emitter *e, const private_list *list) {
-    const char *total = "0";
+    base_text total;
+    base_text_init(&total, e->arena);
     for (int64_t i = 0; i < list->count; i++) {
-        const char *bytes = private_bytes(e, list->ops[i]);
-        total = i == 0 ? bytes : target_emit_text(e, "%s + %s", total, bytes);
+        base_text_string(&total, i == 0 ? "" : " + ");
+        base_text_string(&total, private_bytes(e, list->ops[i]));
     }
-    return total;
+    return list->count == 0 ? "0" : total.bytes;
 }
 
 target_source target_c_emit(base_arena *arena, const ir_module *module, const machine *on) {

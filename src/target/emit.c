@@ -74,6 +74,17 @@ static const char *comment_text(const target_emitter *emitter, const char *text,
     return base_arena_copy(emitter->arena, clean, written);
 }
 
+static void find_lines(target_emitter *e, const base_source *source) {
+    const char *text = source->text, *end = text + source->length;
+    e->lines_of = source;
+    e->line_count = 0;
+    while (text != NULL && text < end) {
+        BASE_PUSH(e->arena, e->lines, e->line_count, e->line_capacity, text);
+        text = memchr(text, '\n', (size_t)(end - text));
+        text = text != NULL ? text + 1 : NULL;
+    }
+}
+
 /* The source line of the ops that follow, once, before the first line that they write. */
 static void append_comment(target_emitter *e) {
     base_location location = e->pending;
@@ -81,12 +92,10 @@ static void append_comment(target_emitter *e) {
     if (location.source == NULL || location.line <= 0 || location.line == e->comment_line)
         return;
     e->comment_line = location.line;
-    const char *text = location.source->text;
-    const char *end = text + location.source->length;
-    for (int32_t line = 1; line < location.line && text < end; line++) {
-        const char *next = memchr(text, '\n', (size_t)(end - text));
-        text = next != NULL ? next + 1 : end;
-    }
+    if (e->lines_of != location.source)
+        find_lines(e, location.source);
+    const char *end = location.source->text + location.source->length;
+    const char *text = location.line <= e->line_count ? e->lines[location.line - 1] : end;
     const char *name = location.source->name;
     append_line(e,
                 target_emit_text(e, "// %s:%d   %s", comment_text(e, name, strlen(name)),

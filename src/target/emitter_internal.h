@@ -57,9 +57,12 @@ struct target_emitter {
     target_parameter *parameters;
     const char **symbols; /* names of the sizes */
     const char *group;
-    const char *when;      /* inside `when`: the mask of the lanes that act; else NULL */
-    base_location pending; /* of the op being written; line 0 = its comment is written */
-    int32_t comment_line;  /* of the last comment with a source line */
+    const char *when;            /* inside `when`: the mask of the lanes that act; else NULL */
+    base_location pending;       /* of the op being written; line 0 = its comment is written */
+    int32_t comment_line;        /* of the last comment with a source line */
+    const base_source *lines_of; /* the source whose lines are known, or NULL */
+    const char **lines;          /* where each begins, and the end */
+    int64_t line_count, line_capacity;
 };
 
 /* ---- emit.c ---- */

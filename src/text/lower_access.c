@@ -134,7 +134,7 @@ static bool build_range(lowerer *l, const text_index_item *item, const layout_ex
     const layout_extent *length = range_length(l, item, start, extent);
     if (length != NULL)
         length = clamp_length(l, length, item->location);
-    if (length == NULL)
+    if (length == NULL || !lower_check_extent(l, length, item->location))
         return false;
     *index = (ir_index){.kind = IR_INDEX_RANGE, .operand = -1, .vector = -1, .inside = true};
     index->length = lower_extent(l, length);

@@ -240,6 +240,8 @@ static lower_value lower_arange(lowerer *l, const text_expression *node, lower_v
     if (!range_extent_not_negative(&l->range, extent))
         extent =
             layout_extent_binary(pool, LAYOUT_EXTENT_MAX, extent, layout_extent_constant(pool, 0));
+    if (!lower_check_extent(l, extent, node->arguments[0].location))
+        return lower_poison();
     ir_type type = ir_type_scalar(BASE_INDEX);
     type.rank = 1;
     type.extent[0] = lower_extent(l, extent);

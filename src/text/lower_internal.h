@@ -68,6 +68,7 @@ typedef struct lower_shared {
     int64_t next;
 } lower_shared;
 
+#define LOWER_AXIS_LIMIT (INT64_C(1) << 62)
 enum { LOWER_SHARED_BUCKETS = 1024, LOWER_SHARED_OPERANDS = 3, LOWER_BUDGET = 1 << 18 };
 
 /* How programs divide a tensor: program index = (index of a dimension - offset) // stride, modulo
@@ -148,6 +149,8 @@ ir_value *lower_parameter(lowerer *l, int parameter);
 const layout_extent *lower_formula(lowerer *l, const ir_value *value);
 /* Notes that the symbols of a tile's extent are widths, and gives it back. */
 const layout_extent *lower_extent(lowerer *l, const layout_extent *extent);
+/* False, reported, when an axis is known to have more elements or programs than can be counted. */
+bool lower_check_extent(lowerer *l, const layout_extent *extent, base_location at);
 
 /* ---- lower_literal.c ---- */
 /* A constant of that dtype; NULL when reported (it does not fit). */

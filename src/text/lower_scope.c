@@ -9,6 +9,8 @@
  */
 #include "text/lower_internal.h"
 
+#include <inttypes.h>
+
 #include "base/hash.h"
 
 /* ---- names ---- */
@@ -184,4 +186,14 @@ static void note_symbols(lowerer *l, const layout_extent *extent) {
 const layout_extent *lower_extent(lowerer *l, const layout_extent *extent) {
     note_symbols(l, extent);
     return extent;
+}
+
+bool lower_check_extent(lowerer *l, const layout_extent *extent, base_location at) {
+    int64_t count = 0;
+    if (!layout_extent_known(&l->module->extents, extent, &count) || count <= LOWER_AXIS_LIMIT)
+        return true;
+    base_diagnostic *item = lower_report(l, "size-overflow", at, "the axis is too long");
+    item->found = lower_text(l, "%" PRId64, count);
+    item->expected = "at most 2^62";
+    return false;
 }

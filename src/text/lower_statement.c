@@ -5,6 +5,8 @@
  */
 #include "text/lower_internal.h"
 
+#include "base/checked.h"
+
 /* ---- names ---- */
 
 /* True when the name may be assigned; reports otherwise. */
@@ -71,6 +73,8 @@ static bool build_program(lowerer *l, const text_program_axis *axis, ir_program 
     if (!range_extent_not_negative(&l->range, extent))
         extent =
             layout_extent_binary(pool, LAYOUT_EXTENT_MAX, extent, layout_extent_constant(pool, 0));
+    if (!lower_check_extent(l, extent, axis->extent->location))
+        return false;
     program->extent = extent;
     if (axis->step == NULL)
         return true;
@@ -86,6 +90,20 @@ static bool build_program(lowerer *l, const text_program_axis *axis, ir_program 
                                          "the step of a program axis is not a positive constant");
     item->found = lower_describe_extent(l, step);
     return false;
+}
+
+/* All axes together: a grid is counted in 64 bits. */
+static void check_grid(lowerer *l, base_location at) {
+    int64_t count, total = 1;
+    for (int i = 0; i < l->module->program_count; i++) {
+        const layout_extent *extent = l->module->programs[i].extent;
+        if (!layout_extent_known(&l->module->extents, extent, &count) || count == 0 ||
+            base_checked_mul(total, count, &total))
+            continue;
+        lower_report(l, "size-overflow", at, "there are too many programs")->expected =
+            "at most 2^63 - 1";
+        return;
+    }
 }
 
 static void lower_program(lowerer *l, const text_statement *statement) {
@@ -112,6 +130,7 @@ static void lower_program(lowerer *l, const text_statement *statement) {
         }
         lower_bind(l, axis->name, (lower_binding){LOWER_FIXED, value, axis->location});
     }
+    check_grid(l, statement->location);
 }
 
 /* ---- if ---- */

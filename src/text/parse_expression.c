@@ -61,6 +61,7 @@ ir_opcode text_operator_opcode(text_operator operation) {
 
 static text_expression *make(text_parser *parser, text_expression_kind kind, base_location at) {
     text_expression *node = BASE_NEW(parser->arena, text_expression);
+    text_parser_count(parser, &parser->nodes, TEXT_NODE_LIMIT, "names, literals and operations");
     node->kind = kind;
     node->location = at;
     node->height = 1;

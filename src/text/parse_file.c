@@ -101,6 +101,24 @@ const text_name *text_parser_expect_name(text_parser *parser, const char *what) 
     return name;
 }
 
+/* What follows a limit cannot be read sensibly. */
+static void stop_reading(text_parser *parser) {
+    parser->stopped = true;
+    parser->lexer.at = parser->lexer.source->length;
+    parser->ahead = parser->token = text_lexer_next(&parser->lexer);
+    parser->lexer.depth = 0;
+}
+
+void text_parser_count(text_parser *parser, int64_t *count, int64_t limit, const char *what) {
+    if (++*count <= limit || parser->stopped)
+        return;
+    base_diagnostic *item = base_diagnostics_add(parser->diagnostics, "kernel-too-large",
+                                                 parser->token.location, "the kernel is too large");
+    item->expected =
+        base_diagnostics_text(parser->diagnostics, "at most %lld %s", (long long)limit, what);
+    stop_reading(parser);
+}
+
 bool text_parser_enter(text_parser *parser) {
     if (++parser->depth <= TEXT_DEPTH_LIMIT)
         return true;
@@ -109,10 +127,7 @@ bool text_parser_enter(text_parser *parser) {
                                                  parser->token.location, "nested too deeply");
     item->expected =
         base_diagnostics_text(parser->diagnostics, "at most %d levels", TEXT_DEPTH_LIMIT);
-    parser->stopped = true; /* what follows cannot be read sensibly */
-    parser->lexer.at = parser->lexer.source->length;
-    parser->ahead = parser->token = text_lexer_next(&parser->lexer);
-    parser->lexer.depth = 0;
+    stop_reading(parser);
     return false;
 }
 
@@ -311,6 +326,7 @@ static void parse_kernel(text_parser *parser, text_file *file) {
     int64_t before = parser->diagnostics->count + parser->diagnostics->dropped;
     text_kernel *kernel = BASE_NEW(parser->arena, text_kernel);
     kernel->file = file;
+    parser->statements = parser->nodes = 0;
     text_parser_advance(parser);
     kernel->location = parser->token.location;
     kernel->name = text_parser_expect_name(parser, "the kernel's name");

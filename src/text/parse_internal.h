@@ -11,8 +11,10 @@
 #include "text/ast_internal.h"
 
 enum {
-    TEXT_DEPTH_LIMIT = 200,   /* open parentheses, brackets, blocks, unary operators */
-    TEXT_HEIGHT_LIMIT = 1000, /* of an expression tree: terms of `a + b + c + ...` */
+    TEXT_DEPTH_LIMIT = 200,      /* open parentheses, brackets, blocks, unary operators */
+    TEXT_HEIGHT_LIMIT = 1000,    /* of an expression tree: terms of `a + b + c + ...` */
+    TEXT_STATEMENT_LIMIT = 4096, /* of a kernel */
+    TEXT_NODE_LIMIT = 32768,     /* names, literals and operations of a kernel */
 };
 
 typedef struct text_parser {
@@ -22,8 +24,9 @@ typedef struct text_parser {
     text_token token; /* the current one */
     text_token ahead;
     int depth;
-    bool stopped;        /* at the nesting limit: nothing more is read or reported */
-    text_kernel *kernel; /* being read */
+    int64_t statements, nodes; /* of the kernel being read */
+    bool stopped;              /* at a limit: nothing more is read or reported */
+    text_kernel *kernel;       /* being read */
 } text_parser;
 
 void text_parser_advance(text_parser *parser);
@@ -39,6 +42,8 @@ const text_name *text_parser_expect_name(text_parser *parser, const char *what);
 base_diagnostic *text_parser_error(text_parser *parser, const char *expected);
 /* Goes one level deeper; false when reported. Pair with parser->depth--. */
 bool text_parser_enter(text_parser *parser);
+/* One more statement, or node, of the kernel; past the limit it is reported and reading stops. */
+void text_parser_count(text_parser *parser, int64_t *count, int64_t limit, const char *what);
 /* Skips to the end of the statement. */
 void text_parser_recover(text_parser *parser);
 void text_parser_skip_newlines(text_parser *parser);

@@ -206,6 +206,7 @@ static text_statement *parse_statement(text_parser *parser) {
 static void parse_and_end_statement(text_parser *parser, text_block *block) {
     int before = parser->diagnostics->count;
     base_location start = parser->token.location;
+    text_parser_count(parser, &parser->statements, TEXT_STATEMENT_LIMIT, "statements");
     text_statement *statement = parse_statement(parser);
     if (statement != NULL)
         push_statement(parser, block, statement);
