@@ -76,14 +76,15 @@ def join(*shapes):
 
 
 class Expressions:
-    def __init__(self, seed):
+    def __init__(self, seed, all_special=False):
+        self.all_special = all_special
         self.random = random.Random(seed)
         self.counter = 0
         self.tensors, self.scalars = [], []
         self.lines = []
         self.indent = 1
         self.pool = []
-        self.may_fault = self.special = False
+        self.may_fault = False
         self.allow_sums = True
         self.context_loose = False
         self.depth = 0
@@ -131,8 +132,11 @@ class Expressions:
         count = 1
         for program in self.programs:
             count *= -(-self.sizes[program.size] // program.step)
+        lengths = [length for length, fits in (
+            ("N - 1", self.sizes["N"] > 0), ("N + 1", True), ("M // 2", True), ("2 * M", True),
+            ("minimum(N, 7)", True)) if fits and self.chance(0.15)]
         self.most = max(1, min(MOST_ELEMENTS, MOST_CELLS // max(1, count)))
-        lengths = ["N", "N", "M", "K", "1", str(self.pick((1, 2, 3, 4, 8, 12)))] + list(self.consts)
+        lengths += ["N", "N", "M", "K", "1", str(self.pick((1, 2, 3, 4, 8, 12)))] + list(self.consts)
         self.axes = [Axis(length) for length in lengths]
         for program in self.programs:
             if program.step > 1:
@@ -145,7 +149,8 @@ class Expressions:
             self.axes.append(Axis(str(self.pick((4, 8, 16))), self.programs[0].name, "N"))
 
     def number(self, text):
-        return int(eval(text, {"__builtins__": {}}, {**self.sizes, **self.consts}))
+        names = {"__builtins__": {}, "minimum": min, **self.sizes, **self.consts}
+        return int(eval(text, names))
 
     def elements(self, shape):
         count = 1
@@ -175,10 +180,10 @@ class Expressions:
 
     def input_spec(self, dtype):
         if dtype in FLOATS:
+            if self.all_special:
+                return self.pick(("magnitudes", "special", "special"))
             form = self.weighted((("randn", 16), ("randn:3:1", 2), ("randn:-20:2", 1),
                                   ("uniform:-1:1", 3), ("magnitudes", 0.3), ("special", 0.6)))
-            if form in ("magnitudes", "special"):
-                self.special = True
             return form
         low, high = {"bool": (0, 2), "i8": (-128, 128), "u8": (0, 256), "i32": (-2**31, 2**31),
                      "u32": (0, 2**32), "i64": (-2**62, 2**62)}[dtype]
@@ -207,9 +212,13 @@ class Expressions:
 
     def range_item(self, axis):
         if axis.start is not None:
+            if self.chance(0.2):
+                return (axis.size, f"{axis.start} : {axis.start} + {axis.length}")
             return (axis.size, f"{axis.start} : +{axis.length}")
         if axis.length.isdigit() and self.chance(0.15):
             return (str(int(axis.length) + 2), f"{self.pick((0, 1, 2))} : +{axis.length}")
+        if axis.length == "N - 1" and self.chance(0.7):
+            return ("N", self.pick(("1 : N", "0 : N - 1", "1 : +N - 1", "1 :")))
         return (axis.length, ":")
 
     def mix(self, first, second):
@@ -481,6 +490,8 @@ class Expressions:
         options = "" if len(big) == 1 and self.chance(0.7) else f", axis={at}"
         if dtype in FLOATS and self.chance(0.2):
             options += ", nan=" + self.pick(("ignore", "ignore", "propagate"))
+        if self.chance(0.03):
+            options += self.pick((", order=tree", ", zero=relaxed"))
         text = f"{monoid}({inner.text}{options})"
         if drop and len(big) > 1:
             text += f"[{self.zero_at(at, len(big))}]"
@@ -599,7 +610,11 @@ class Expressions:
                 a = self.expression(source, shape, depth)
                 literal = self.literal("i32" if source == "index" else source)
                 return self.with_literal(operation, dtype, a, literal)
-            a, b = self.pair(source, source, shape, depth)
+            other = source
+            if self.chance(0.3):
+                other = {"i32": "i64", "i64": "i32", "index": "i32", "f32": "f16", "f16": "bf16",
+                         "i8": "u8", "u8": "i32"}.get(source, source)
+            a, b = self.pair(source, other, shape, depth)
             return self.binary(operation, dtype, a, b)
         if kind == "bits":
             a, b = self.pair(dtype, dtype, shape, depth)

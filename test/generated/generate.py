@@ -13,16 +13,20 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from expressions import FLOATS, ONE, Axis, Expressions, Tensor, Value  # noqa: E402
+from expressions import DTYPES, FLOATS, Axis, Expressions, Tensor, Value  # noqa: E402
+
+
+MACHINES = ("cpu-baseline", "cpu-avx2")  # beside the host's
 
 
 class Kernel:
     """What the generator hands over: `text`, the `arguments` of inputs, scalars and sizes, the
-    outputs as (name, argument before the file's name, loose)."""
+    outputs as (name, argument before the file's name, loose), and for the two plans the machines
+    (None: the host's)."""
 
-    def __init__(self, text, arguments, outputs, may_fault, special):
+    def __init__(self, text, arguments, outputs, may_fault, machines):
         self.text, self.arguments, self.outputs = text, arguments, outputs
-        self.may_fault, self.special = may_fault, special
+        self.may_fault, self.machines = may_fault, machines
 
 
 class Generator(Expressions):
@@ -189,6 +193,12 @@ class Generator(Expressions):
             for tensor in self.tensors:
                 tensor.loose = tensor.loose or tensor.mode == "inout"
         self.context_loose = loose or bound_loose
+        accumulators = []
+        for _ in range(self.pick((0, 0, 1, 2))):
+            dtype = self.pick(("f32", "i32", "i64", "bf16", "u8"))
+            start = self.pick(("0.0", "-inf", "1.5") if dtype in FLOATS else ("0", "1", "7"))
+            accumulators.append((self.fresh("c"), dtype, self.shape_or_known()))
+            self.emit(f"{accumulators[-1][0]} = {start}")
         self.emit(f"for {name} in {low}..{high}{step} {{")
         self.indent += 1
         self.loop_indices.append(name)
@@ -199,6 +209,10 @@ class Generator(Expressions):
         for value in carried:
             if self.chance(0.5):
                 self.reassign([value.text])
+        for text, dtype, shape in accumulators:  # a literal before the loop takes this type
+            value = self.accumulate(Value(text, dtype, shape, blurs), self.new_value(dtype, shape))
+            self.emit(f"{text} = {value.text}")
+            pool.append(Value(text, dtype, shape, blurs or self.context_loose))
         self.indent -= 1
         self.emit("}")
         self.loop_indices.pop()
@@ -318,10 +332,12 @@ class Generator(Expressions):
             word = "dynamic " if dim in self.dynamic and dim not in bound else ""
             bound.add(dim)
             dims.append(word + dim)
-        return f"{tensor.name}: {tensor.mode} {tensor.dtype}[{', '.join(dims)}]"
+        dtype = "T" if tensor.dtype == self.generic and tensor.name != "sizes" else tensor.dtype
+        return f"{tensor.name}: {tensor.mode} {dtype}[{', '.join(dims)}]"
 
     def finish(self):
         body = "\n".join(self.lines)
+        self.generic = self.pick(self.tensors).dtype if self.chance(0.25) else None
         bound, parameters, arguments, outputs = set(), [], [], []
         given = {dim for t in self.tensors if t.mode != "out" for dim in t.dims}
         for tensor in self.tensors:
@@ -340,6 +356,8 @@ class Generator(Expressions):
                    .replace("]", " ").replace(":", " ").replace("+", " ").replace(".", " ").split())
         arguments += [f"{size}={self.sizes[size]}" for size in self.sizes
                       if size in bound and size not in given]
+        for dim in list(bound):
+            used.update(dim.replace("(", " ").replace(",", " ").split())
         missing = [size for size in self.sizes if size not in bound and size in used]
         if missing:
             tensor = Tensor("sizes", "in", "u8", tuple(missing))
@@ -355,15 +373,21 @@ class Generator(Expressions):
             parameters.append(f"{name}: {dtype}" + (f" = {value}" if default else ""))
             if not default or self.chance(0.5):
                 arguments.append(f"{name}={value}")
+        if self.generic:
+            others = self.random.sample([d for d in DTYPES if d != self.generic], 2)
+            choices = " | ".join(self.random.sample([self.generic] + others, 3))
+            parameters.append(f"T: {choices}")
+            arguments.append(f"T={self.generic}")
         text = f"kernel generated({', '.join(parameters)}) {{\n{body}\n}}\n"
-        return Kernel(text, arguments, outputs, self.may_fault, self.special)
+        machines = [self.pick(MACHINES) if self.chance(0.3) else None for _ in range(2)]
+        return Kernel(text, arguments, outputs, self.may_fault, machines)
 
 
-def generate(seed):
-    """The kernel of a seed."""
+def generate(seed, all_special=False):
+    """The kernel of a seed; its float inputs all special on demand."""
     attempt = 0
     while True:
-        kernel = Generator(f"{seed}.{attempt}").kernel()
+        kernel = Generator(f"{seed}.{attempt}", all_special).kernel()
         if kernel is not None:
             return kernel
         attempt += 1
@@ -372,8 +396,9 @@ def generate(seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seed", required=True)
+    parser.add_argument("--special", action="store_true", help="all float inputs are special")
     options = parser.parse_args()
-    kernel = generate(options.seed)
+    kernel = generate(options.seed, options.special)
     print(kernel.text)
     print("# " + " ".join(kernel.arguments +
                           [f"{name}={before}/dev/null" for name, before, _ in kernel.outputs]))

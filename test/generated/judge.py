@@ -4,11 +4,9 @@ Both plans must be taken (the row plan may be refused by its own slug), pass --c
 same bytes in every output that no sum or product of floats went into; NaNs are alike.
 """
 import array
-import os
 import pathlib
 import re
 import subprocess
-import sys
 
 PLANS = ("fallback", "row")
 FLOAT_NAN = {"<f4": ("I", 0x7f800000), "<f2": ("H", 0x7c00), "<V2": ("H", 0x7f80)}
@@ -47,9 +45,24 @@ class Array:
             self.count = len(values) - values.count(2 * magnitude + 1)
 
 
-def command(croft, path, plan, arguments, outputs, folder):
+def machine_runs(name):
+    """Whether this host runs what is made for the machine."""
+    if name != "cpu-avx2":
+        return True
+    try:
+        return "avx2" in pathlib.Path("/proc/cpuinfo").read_text().split()
+    except OSError:
+        return False
+
+
+def command(croft, path, plan, kernel, folder):
     """The words of one run; outputs go to PLAN.NAME.npy in the folder."""
-    words = [croft, "run", str(path), "--plan", plan, "--check", "--verify-passes"] + list(arguments)
+    words = [croft, "run", str(path), "--plan", plan, "--check", "--verify-passes"]
+    words += kernel.arguments
+    machine = kernel.machines[PLANS.index(plan)]
+    if machine and machine_runs(machine):
+        words += ["--machine", machine]
+    outputs = kernel.outputs
     for name, before, _ in outputs:
         target = f"{folder}/{plan}.{name}.npy" if folder else "/dev/null"
         words.append(f"{name}={before}{target}")
@@ -102,22 +115,22 @@ def differing_output(outputs, folder, arrays):
     return None
 
 
-def judge(croft, path, arguments, outputs, folder, may_fault=False):
-    """The verdict on the kernel in the file `path`."""
+def judge(croft, path, kernel, folder):
+    """The verdict on a kernel (generate.Kernel), whose text is in the file `path`."""
     verdict = Verdict()
     for plan in PLANS:
-        status, text = run(command(croft, path, plan, arguments, outputs, folder))
+        status, text = run(command(croft, path, plan, kernel, folder))
         if plan == "row" and "[row-plan-refused]" in text and "CROFT_BUG" not in text:
             return verdict
-        verdict.finding = find_in_run(plan, status, text, may_fault)
+        verdict.finding = find_in_run(plan, status, text, kernel.may_fault)
         if verdict.finding:
             return verdict
         if plan == "fallback":
             arrays = {}
-        for name, _, _ in outputs:
+        for name, _, _ in kernel.outputs:
             arrays[plan, name] = Array(f"{folder}/{plan}.{name}.npy")
             verdict.finite += arrays[plan, name].finite
             verdict.floats += arrays[plan, name].count
     verdict.row = True
-    verdict.finding = differing_output(outputs, folder, arrays)
+    verdict.finding = differing_output(kernel.outputs, folder, arrays)
     return verdict
