@@ -11,7 +11,9 @@
  *
  * A root joins the lowest sweep with its axes whose level lies above everything that it needs, else
  * a new one. *Floating* ops (light ones that read no tensor the kernel writes) bind to no level;
- * in the end they stand in the lowest sweep that uses them.
+ * in the end they stand in the lowest sweep that uses them. One that is used as a whole is a root
+ * of the lowest level that it can have: all its users have that or a higher one, and in one level
+ * the sweeps with fewer axes run first, so that it is there before them.
  */
 #include "analysis/sweeps_internal.h"
 
@@ -269,14 +271,19 @@ static bool sweep_takes(const sweep_state *state, const analysis_sweep *sweep, c
     return true;
 }
 
-static int sweep_create(sweep_state *state, const op_info *root, const needs *need) {
+/* That of a sweep of its own. */
+static int64_t lowest_level(const sweep_state *state, const needs *need) {
     int64_t level = need->base;
     for (int64_t i = 0; i < need->soft_count; i++)
         level = level_max(level, state->sweeps[need->soft[i]].level);
+    return level + 1;
+}
+
+static int sweep_create(sweep_state *state, const op_info *root, const needs *need) {
     analysis_sweep sweep = {.region = state->region,
                             .axis_count = root->space_count,
                             .reduced = -1,
-                            .level = level + 1};
+                            .level = lowest_level(state, need)};
     memcpy(sweep.axes, root->space, sizeof sweep.axes);
     BASE_PUSH(state->arena, state->sweeps, state->count, state->capacity, sweep);
     return (int)state->count - 1;
@@ -289,8 +296,10 @@ static void place(sweep_state *state, op_info *root, needs *need) {
     for (int64_t i = 0; i < need->count; i++)
         need_op(state, need, root, need->members[i]);
     int best = -1;
+    int64_t lowest = lowest_level(state, need);
     for (int s = 0; s < (int)state->count; s++)
-        if ((best < 0 || state->sweeps[s].level < state->sweeps[best].level) &&
+        if ((!root->is_floating || state->sweeps[s].level <= lowest) &&
+            (best < 0 || state->sweeps[s].level < state->sweeps[best].level) &&
             sweep_takes(state, &state->sweeps[s], root, need))
             best = s;
     if (best < 0)
@@ -463,7 +472,7 @@ static void settle_floating(sweep_state *state) {
 
 /* ---- the schedule ---- */
 typedef struct keyed_item {
-    int64_t level, late, sequence; /* late: a scalar op */
+    int64_t level, late, axes, sequence; /* late: a scalar op */
     ir_op *op;
     int sweep;
 } keyed_item;
@@ -474,6 +483,8 @@ static int compare_keys(const void *left, const void *right) {
         return a->level < b->level ? -1 : 1;
     if (a->late != b->late)
         return a->late < b->late ? -1 : 1;
+    if (a->axes != b->axes)
+        return a->axes < b->axes ? -1 : 1;
     return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
 }
 
@@ -481,14 +492,17 @@ static int64_t keyed_items(sweep_state *state, keyed_item *items) {
     int64_t count = 0, sequence = 0;
     for (int s = 0; s < (int)state->count; s++)
         if (state->sweeps[s].op_count > 0)
-            items[count++] =
-                (keyed_item){.level = state->sweeps[s].level, .sequence = sequence++, .sweep = s};
+            items[count++] = (keyed_item){.level = state->sweeps[s].level,
+                                          .axes = state->sweeps[s].axis_count,
+                                          .sequence = sequence++,
+                                          .sweep = s};
     for (ir_op *op = state->region->first; op != NULL; op = op->next) {
         const op_info *info = info_of(state, op);
         bool last = op->opcode == IR_YIELD;
         if (!info->is_tile)
             items[count++] = (keyed_item){.level = last ? INT64_MAX : info->level,
                                           .late = op->region_count == 0,
+                                          .axes = IR_MAX_RANK + 1,
                                           .sequence = sequence++,
                                           .op = op,
                                           .sweep = -1};

@@ -1,9 +1,9 @@
 """Random expressions of a type and shape: the lower half of the generator.
 
 A type and shape is wanted, and is made of smaller expressions, of values that have names, of loads.
-Shapes are tuples of axes; an axis with a start is a range that may reach past its tensor, so that
-it has a domain. Every value knows whether its bits may depend on the plan (`loose`: sums and
-products of floats). It makes no statements: generate.py does.
+Shapes are tuples of axes; an axis with a start is a range that may reach past its tensor, so that it
+has a domain. Every value knows whether its bits may depend on the plan (`loose`: sums and products
+of floats). It makes no statements: generate.py does.
 """
 import random
 
@@ -21,7 +21,7 @@ NARROW = {"i8": 100, "u8": 100, "f16": 1000, "bf16": 1000}
 
 
 class Axis:
-    """`length` elements; from `start` of a dimension `size` when that is given, else all."""
+    """`length` elements; from `start` of a dimension `size` when that is given, else all of them."""
 
     def __init__(self, length, start=None, size=None):
         self.length, self.start, self.size = length, start, size
@@ -111,6 +111,7 @@ class Expressions:
     # ---- sizes and shapes ----
 
     def set_up(self):
+        self.inout_share = self.pick((0.1, 0.1, 0.1, 0.6))
         self.sizes, self.dynamic, self.programs, self.consts = {}, set(), [], {}
         for name in ("N", "M", "K"):
             self.sizes[name] = self.random.choices(WIDTHS, WIDTH_WEIGHTS)[0]
@@ -212,7 +213,7 @@ class Expressions:
 
     def range_item(self, axis):
         if axis.start is not None:
-            if self.chance(0.2):
+            if self.chance(0.2) and not axis.start.startswith("a"):  # an i32 end might wrap
                 return (axis.size, f"{axis.start} : {axis.start} + {axis.length}")
             return (axis.size, f"{axis.start} : +{axis.length}")
         if axis.length.isdigit() and self.chance(0.15):
@@ -235,7 +236,7 @@ class Expressions:
         items = self.mix(self.program_items(False, shape), [self.range_item(a) for a in shape])
         if len(items) > 4:
             items = [self.range_item(axis) for axis in shape]
-        if self.chance(0.1):
+        if self.chance(self.inout_share):
             value = self.load_inout(dtype, shape)
             if value:
                 return value
@@ -243,16 +244,65 @@ class Expressions:
         return Value(f"{tensor.name}[{', '.join(text for _, text in items)}]", dtype, shape)
 
     def load_inout(self, dtype, shape):
-        found = [t for t in self.tensors if t.mode == "inout" and t.dtype == dtype and
-                 t.shape == shape]
-        if not found:
+        """From a tensor that the kernel also writes; the programs divide it as everywhere."""
+        found = [t for t in self.tensors if t.mode == "inout" and t.dtype == dtype]
+        same = [t for t in found if t.shape == shape and
+                all(axis in self.axes for axis in t.shape)]
+        free = [t for t in found if all(axis.start is None for axis in t.shape)]
+        if same and self.chance(0.6):
+            tensor = self.pick(same)
+            items = [text for _, text in tensor.items]
+            if len(shape) == 1 and shape[0].start is None and self.chance(0.3):
+                length = shape[0].length
+                items[tensor.axis_of_item.index(1)] = f"{length} - 1 - arange({length})"
+            return Value(f"{tensor.name}[{', '.join(items)}]", dtype, shape, tensor.loose)
+        if not free or self.depth > 2:
             return None
-        tensor = self.pick(found)
-        items = [text for _, text in tensor.items]
-        if len(shape) == 1 and shape[0].start is None and self.chance(0.3):
-            length = shape[0].length
-            items[tensor.axis_of_item.index(1)] = f"{length} - 1 - arange({length})"
-        return Value(f"{tensor.name}[{', '.join(items)}]", dtype, shape, tensor.loose)
+        tensor = self.pick(free)
+        if shape == ():
+            text, part, loose = self.piece(tensor, points=True)
+            return Value(f"{tensor.name}[{text}]", dtype, (), loose or tensor.loose) \
+                if part == () else None
+        return self.gather_inout(tensor, shape)
+
+    def gather_inout(self, tensor, shape):
+        """With an index tile of the shape for each of its axes."""
+        texts, parts, loose = [], [], tensor.loose
+        self.depth += 1
+        for (_, name), axis in zip(tensor.items, tensor.axis_of_item):
+            if axis == 0:
+                texts.append(name)
+                continue
+            value = self.index(shape if not parts else self.looser(shape), 1)
+            parts.append(value.shape)
+            texts.append(value.text)
+            loose = loose or value.loose
+        self.depth -= 1
+        if not parts or join(*parts) != shape:
+            return None
+        text = f"{tensor.name}[{', '.join(texts)}, fill={self.literal(tensor.dtype)}]"
+        return Value(text, tensor.dtype, shape, loose)
+
+    def piece(self, tensor, points=False):
+        """(index, shape, loose) of a part of a tensor whose axes have no start: points and ranges."""
+        texts, shape, loose = [], [], False
+        for (size, name), axis in zip(tensor.items, tensor.axis_of_item):
+            kind = "point" if points else self.weighted((("all", 2), ("range", 2), ("point", 2)))
+            if axis == 0 or (kind == "all" or size == "0"):
+                texts.append(name)
+                shape += [tensor.shape[axis - 1]] if axis else []
+            elif kind == "range":
+                start = self.pick(["0", "1", "3"] + self.loop_indices)
+                part = Axis(str(self.pick((1, 2, 4, 8))), start, size)
+                texts.append(f"{start} : +{part.length}")
+                shape.append(part)
+            elif self.number(size) == 0:
+                texts.append("0")
+            else:
+                value = self.leaf(self.pick(("i32", "index")), (), True)
+                loose = loose or value.loose
+                texts.append(f"({value.text} % {size})")
+        return ", ".join(texts), tuple(shape), loose
 
     def index(self, shape, depth):
         dtype = self.weighted((("i32", 6), ("i64", 2), ("u32", 1), ("u8", 1), ("i8", 1),

@@ -77,24 +77,33 @@ class Generator(Expressions):
         elif old.dtype == "bool":
             text = f"({old.text} {self.pick('&|^')} {value.text})"
         else:
-            text = f"{self.pick(('maximum', 'minimum'))}({old.text}, {value.text})"
+            text = f"maximum({old.text}, {value.text})"
         return Value(text, old.dtype, old.shape, old.loose or value.loose)
 
     def store(self, new=False):
-        outputs = [t for t in self.tensors if t.mode != "in" and
-                   all(axis in self.axes for axis in t.shape)]
         recent = [v for v in self.pool[-4:] if v.dtype != "index"]
-        value = self.pick(recent) if recent and self.chance(0.7) else None
-        if value:
-            tensor = self.output(value.shape, value.dtype)
-        else:
-            tensor = self.pick(outputs) if outputs and not new and self.chance(0.6) \
-                else self.output(self.shape_or_known(), self.dtype())
-        if tensor is None:
+        outputs = [t for t in self.tensors if t.mode != "in"]
+        if outputs and not new and self.chance(0.6):
+            self.store_again(self.pick(outputs))
             return
-        if value:
-            self.emit(f"{tensor.name}[{self.store_index(tensor)}] = {value.text}")
-            tensor.loose = tensor.loose or value.loose or self.context_loose
+        if recent and self.chance(0.75):
+            value = self.pick(recent)
+            tensor = self.output(value.shape, value.dtype)
+            if tensor:
+                self.emit_store(tensor, self.store_index(tensor), value)
+            return
+        tensor = self.output(self.shape_or_known(), self.dtype())
+        if tensor:
+            self.store_again(tensor)
+
+    def store_again(self, tensor):
+        """Another value to a tensor, or to a part of it."""
+        shape, loose = tensor.shape, False
+        if all(a.start is None for a in shape) and self.chance(0.5):
+            index, shape, loose = self.piece(tensor)
+        elif all(axis in self.axes for axis in shape):
+            index = self.store_index(tensor)
+        else:
             return
         self.cost = 0
         source = tensor.dtype
@@ -102,14 +111,14 @@ class Generator(Expressions):
             source = "f32"
         elif source in ("i8", "u8") and self.chance(0.6):
             source = self.pick(("i32", "f32", source))
-        exact = self.chance(0.85)
-        value = self.expression(source, tensor.shape, self.random.randrange(1, 4), exact)
-        if value.dtype == "index":
-            return
-        text = value.text if self.chance(0.97) else self.literal(tensor.dtype)
-        if text in ("inf", "nan"):
-            text = "0.5"
-        self.emit(f"{tensor.name}[{self.store_index(tensor)}] = {text}")
+        value = self.expression(source, shape, self.random.randrange(1, 4), self.chance(0.85))
+        if self.chance(0.05) and tensor.dtype != "bool":
+            value = Value(self.pick(("0", "1", "7")), source)
+        value.loose = value.loose or loose
+        self.emit_store(tensor, index, value)
+
+    def emit_store(self, tensor, index, value):
+        self.emit(f"{tensor.name}[{index}] = {value.text}")
         tensor.loose = tensor.loose or value.loose or self.context_loose
 
     def store_index(self, tensor):
@@ -158,7 +167,7 @@ class Generator(Expressions):
             if len({axis.start for axis in shape if axis.start}) < \
                     len([axis for axis in shape if axis.start]):
                 continue
-            mode = "inout" if self.chance(0.25) else "out"
+            mode = "inout" if self.chance(0.2 + self.inout_share / 2) else "out"
             if sum(t.mode != "in" for t in self.tensors) >= 4:
                 return None
             name = self.fresh("y" if mode == "out" else "z")
@@ -196,7 +205,8 @@ class Generator(Expressions):
         accumulators = []
         for _ in range(self.pick((0, 0, 1, 2))):
             dtype = self.pick(("f32", "i32", "i64", "bf16", "u8"))
-            start = self.pick(("0.0", "-inf", "1.5") if dtype in FLOATS else ("0", "1", "7"))
+            start = self.pick({"f32": ("0.0", "1.5", "-2"), "bf16": ("0.0", "-inf", "3")}.get(
+                dtype, ("0", "1", "7")))
             accumulators.append((self.fresh("c"), dtype, self.shape_or_known()))
             self.emit(f"{accumulators[-1][0]} = {start}")
         self.emit(f"for {name} in {low}..{high}{step} {{")
@@ -261,6 +271,7 @@ class Generator(Expressions):
             self.pool = list(known)
             for value in known:
                 value.loose = before[value.text]
+            self.axes = list(axes)
             self.block(self.random.randrange(1, 3), level + 1, names)
             if merged:
                 value = self.new_value(merged[1], merged[2])

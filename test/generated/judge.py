@@ -80,8 +80,8 @@ def find_in_run(plan, status, text, may_fault):
     if status < 0 or status > 128:
         return Finding(f"crash {status}", plan, text)
     if status == EXIT_REFUSED:
-        slug = re.search(r"\[([\w-]+)\]$", text, re.MULTILINE)
-        return Finding("refused " + (slug.group(1) if slug else ""), plan, text)
+        message = re.search(r"error: (.*)$", text, re.MULTILINE)
+        return Finding("refused: " + (message.group(1) if message else ""), plan, text)
     lines = re.findall(r"^check \w+: (\w+)", text, re.MULTILINE)
     if status == EXIT_CHECK and may_fault and "fault:" in text and all(w == "ok" for w in lines):
         return None
