@@ -1,9 +1,9 @@
 """Random expressions of a type and shape: the lower half of the generator.
 
 A type and shape is wanted, and is made of smaller expressions, of values that have names, of loads.
-Shapes are tuples of axes; an axis with a start is a range that may reach past its tensor, so that it
-has a domain. Every value knows whether its bits may depend on the plan (`loose`: sums and products
-of floats). It makes no statements: generate.py does.
+Shapes are tuples of axes; an axis with a start is a range that may reach past its tensor, so that
+it has a domain. Every value knows whether its bits may depend on the plan (`loose`: sums and
+products of floats). It makes no statements: generate.py does.
 """
 import random
 
@@ -21,7 +21,7 @@ NARROW = {"i8": 100, "u8": 100, "f16": 1000, "bf16": 1000}
 
 
 class Axis:
-    """`length` elements; from `start` of a dimension `size` when that is given, else all of them."""
+    """`length` elements; from `start` of a dimension `size` when that is given, else all."""
 
     def __init__(self, length, start=None, size=None):
         self.length, self.start, self.size = length, start, size
@@ -137,7 +137,8 @@ class Expressions:
             ("N - 1", self.sizes["N"] > 0), ("N + 1", True), ("M // 2", True), ("2 * M", True),
             ("minimum(N, 7)", True)) if fits and self.chance(0.15)]
         self.most = max(1, min(MOST_ELEMENTS, MOST_CELLS // max(1, count)))
-        lengths += ["N", "N", "M", "K", "1", str(self.pick((1, 2, 3, 4, 8, 12)))] + list(self.consts)
+        lengths += ["N", "N", "M", "K", "1", str(self.pick((1, 2, 3, 4, 8, 12)))]
+        lengths += list(self.consts)
         self.axes = [Axis(length) for length in lengths]
         for program in self.programs:
             if program.step > 1:
@@ -284,7 +285,7 @@ class Expressions:
         return Value(text, tensor.dtype, shape, loose)
 
     def piece(self, tensor, points=False):
-        """(index, shape, loose) of a part of a tensor whose axes have no start: points and ranges."""
+        """(index, shape, loose) of a part of a tensor without starts: points and ranges."""
         texts, shape, loose = [], [], False
         for (size, name), axis in zip(tensor.items, tensor.axis_of_item):
             kind = "point" if points else self.weighted((("all", 2), ("range", 2), ("point", 2)))
