@@ -14,6 +14,7 @@
 #include <fenv.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Under SERIAL_WORK_NS waking a thread costs more than it brings; PIECE_NS is the least work that
  * is worth handing over. */
@@ -111,10 +112,17 @@ static runtime_status cpu_load(runtime_device *device, const runtime_artifact *a
 
 /* ---- launch ---- */
 
+/* More than the machine has would be promised by the system and then kill the process. */
+static bool memory_is_there(int64_t bytes) {
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages <= 0 || page_bytes <= 0 || bytes / page_bytes <= pages;
+}
+
 /* A block of at least `bytes` past its head; the kept one if it is free and large enough. */
 static cpu_memory *take_memory(cpu_device *cpu, int64_t bytes) {
     int64_t size;
-    if (!base_checked_add(bytes, (int64_t)sizeof(cpu_memory) + WORKSPACE_ALIGN, &size))
+    if (!base_checked_add(bytes, (int64_t)sizeof(cpu_memory) + WORKSPACE_ALIGN, &size) ||
+        !memory_is_there(size))
         return NULL;
     cpu_memory *memory = atomic_exchange(&cpu->kept, NULL);
     if (memory != NULL && memory->size >= (size_t)size)
@@ -168,12 +176,18 @@ static runtime_status cpu_launch(runtime_device *device, runtime_module *module,
                                  const runtime_launch *launch, runtime_report *report) {
     cpu_device *cpu = (cpu_device *)device;
     int64_t groups = module->groups(launch->words);
-    if (groups <= 0)
+    if (groups < 0)
+        return runtime_report_set(report, RUNTIME_NO_MEMORY,
+                                  "a size of the kernel does not fit 64 bits");
+    if (groups == 0)
         return RUNTIME_OK;
     int64_t grain = choose_grain(groups, launch->work_ns);
     int64_t workers = runtime_team_workers(cpu->team, groups, grain);
     cpu_job job = {.module = module, .launch = launch};
     int64_t needed = module->workspace(launch->words), all_bytes;
+    if (needed < 0)
+        return runtime_report_set(report, RUNTIME_NO_MEMORY,
+                                  "the workspace of the kernel does not fit 64 bits");
     if (!workspace_bytes(needed, workers, &job.worker_bytes, &all_bytes))
         return runtime_report_set(report, RUNTIME_NO_MEMORY,
                                   "a workspace of %lld bytes for each of %lld threads is too large",

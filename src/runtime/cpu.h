@@ -8,9 +8,10 @@
  *     int64_t ENTRY_groups(const int64_t *words);      // how many groups there are
  *     int64_t ENTRY_workspace(const int64_t *words);   // bytes that each running call needs
  *
- * pointers and words are those of runtime_launch (runtime/device.h). Groups are independent. The
- * floating environment is the default one during each call (nearest even, subnormals kept),
- * whatever the calling thread has set.
+ * Both answer -1 where a size formula of the kernel leaves 64 bits; nothing is run then. pointers
+ * and words are those of runtime_launch (runtime/device.h). Groups are independent. The floating
+ * environment is the default one during each call (nearest even, subnormals kept), whatever the
+ * calling thread has set.
  */
 #ifndef RUNTIME_CPU_H
 #define RUNTIME_CPU_H

@@ -327,13 +327,17 @@ static private_list private_find(target_emitter *e) {
     return list;
 }
 
-/* Bytes of an array, up to a multiple of 64. */
-static const char *private_bytes(target_emitter *e, const ir_op *op) {
-    const ir_type *type = &op->results[0]->type;
+int64_t target_c_cell_bytes(const target_emitter *e, const ir_op *array) {
+    const ir_type *type = &array->results[0]->type;
     int64_t cell = base_dtype_size(c_register_dtype(type->dtype));
-    cell *= type->slots > 0 ? (int64_t)type->slots * e->module->lanes : 1;
-    return target_emit_text(e, "(%s * %lld + 63) / 64 * 64", target_emit_extent(e, type->extent[0]),
-                            (long long)cell);
+    return type->slots > 0 ? cell * type->slots * e->module->lanes : cell;
+}
+
+/* Bytes of an array, up to a multiple of 64; the workspace has been found to fit 64 bits. */
+static const char *private_bytes(target_emitter *e, const ir_op *op) {
+    return target_emit_text(e, "((i64)%s * %lld + 63) / 64 * 64",
+                            target_emit_extent(e, op->results[0]->type.extent[0]),
+                            (long long)target_c_cell_bytes(e, op));
 }
 
 static void c_declare_privates(target_emitter *e, const private_list *list, base_text *out) {
@@ -347,8 +351,7 @@ static void c_declare_privates(target_emitter *e, const private_list *list, base
     }
 }
 
-/* The position of each thing in `words`: sizes, strides of each tensor, scalars. */
-static void c_declare_words(const target_emitter *e, const target_names *used, base_text *out) {
+void target_c_declare_words(const target_emitter *e, const target_names *used, base_text *out) {
     const ir_module *m = e->module;
     int64_t word = m->extents.symbol_count;
     for (int64_t i = 0; i < word; i++)
@@ -396,20 +399,6 @@ static void c_declare_pointers(const target_emitter *e, const target_names *used
     }
 }
 
-/* `i64 NAME_what(const i64 *words)` that returns the expression. */
-static void c_append_formula(const target_emitter *e, const char *entry, const char *what,
-                             const char *expression, base_text *out) {
-    target_names used;
-    target_names_init(&used, e->arena);
-    target_names_scan(&used, expression);
-    base_text_format(out, "\ni64 %s_%s(const i64 *words) {\n", entry, what);
-    int64_t before = out->length;
-    c_declare_words(e, &used, out);
-    if (out->length == before)
-        base_text_string(out, "    (void)words;\n");
-    base_text_format(out, "    return %s;\n}\n", expression);
-}
-
 static void c_append_entry(target_emitter *e, const char *entry, const private_list *privates,
                            base_text *out) {
     base_text declarations, tail;
@@ -428,7 +417,7 @@ static void c_append_entry(target_emitter *e, const char *entry, const private_l
     base_text_string(out, tail.length > 0 ? "" : "    (void)pointers;\n");
     base_text_string(out, tail.bytes);
     base_text_init(&tail, e->arena);
-    c_declare_words(e, &used, &tail);
+    target_c_declare_words(e, &used, &tail);
     base_text_string(out, tail.length > 0 ? "" : "    (void)words;\n");
     base_text_string(out, tail.bytes);
     base_text_string(out, privates->count > 0 ? "    char *memory = workspace;\n"
@@ -462,16 +451,6 @@ static const char *c_entry_name(const target_emitter *e) {
     return out.bytes;
 }
 
-static const char *c_workspace(target_emitter *e, const private_list *list) {
-    base_text total;
-    base_text_init(&total, e->arena);
-    for (int64_t i = 0; i < list->count; i++) {
-        base_text_string(&total, i == 0 ? "" : " + ");
-        base_text_string(&total, private_bytes(e, list->ops[i]));
-    }
-    return list->count == 0 ? "0" : total.bytes;
-}
-
 target_source target_c_emit(base_arena *arena, const ir_module *module, const machine *on) {
     target_emitter emitter = {
         .arena = arena, .module = module, .machine = on, .dialect = &c_dialect};
@@ -486,10 +465,8 @@ target_source target_c_emit(base_arena *arena, const ir_module *module, const ma
     privates = private_find(e);
     target_emit_body(e, 2);
     c_append_entry(e, entry, &privates, &functions);
-    c_append_formula(e, entry, "groups",
-                     module->groups != NULL ? target_emit_extent(e, module->groups) : "1",
-                     &functions);
-    c_append_formula(e, entry, "workspace", c_workspace(e, &privates), &functions);
+    target_c_groups(e, entry, &functions);
+    target_c_workspace(e, entry, privates.ops, privates.count, &functions);
 
     target_names used;
     target_names_init(&used, arena);

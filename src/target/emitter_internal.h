@@ -126,6 +126,19 @@ const char *target_c_from_memory(const target_emitter *emitter, base_dtype dtype
 const char *target_c_to_memory(const target_emitter *emitter, base_dtype dtype, bool vector,
                                const char *expression);
 
+/* Declares those of the words that are used: sizes, strides of each tensor, scalars. */
+void target_c_declare_words(const target_emitter *emitter, const target_names *used,
+                            base_text *out);
+/* Bytes of one cell of a private array. */
+int64_t target_c_cell_bytes(const target_emitter *emitter, const ir_op *array);
+
+/* ---- c_queries.c ---- */
+/* Append `i64 ENTRY_groups(const i64 *words)` and `i64 ENTRY_workspace(const i64 *words)`. Both
+ * return -1 where a size formula leaves 64 bits. */
+void target_c_groups(target_emitter *emitter, const char *entry, base_text *out);
+void target_c_workspace(target_emitter *emitter, const char *entry, const ir_op *const *arrays,
+                        int64_t array_count, base_text *out);
+
 /* ---- c_prelude.c ---- */
 /* Appends the declarations of the prelude that `used` names, and those that they need. */
 void target_c_prelude(base_text *out, target_names *used, int lanes);

@@ -188,12 +188,24 @@ const layout_extent *lower_extent(lowerer *l, const layout_extent *extent) {
     return extent;
 }
 
+/* Every size in the formula was given, also those that are not specialised. */
+static bool is_bound(const lowerer *l, const layout_extent *extent) {
+    if (extent->kind == LAYOUT_EXTENT_CONSTANT)
+        return true;
+    if (extent->kind == LAYOUT_EXTENT_SYMBOL)
+        return l->bindings->sizes[extent->value] >= 0;
+    return is_bound(l, extent->left) && is_bound(l, extent->right);
+}
+
 bool lower_check_extent(lowerer *l, const layout_extent *extent, base_location at) {
     int64_t count = 0;
-    if (!layout_extent_known(&l->module->extents, extent, &count) || count <= LOWER_AXIS_LIMIT)
+    if (!is_bound(l, extent))
+        return true;
+    bool fits = layout_extent_evaluate(extent, l->bindings->sizes, &count);
+    if (fits && count <= LOWER_AXIS_LIMIT)
         return true;
     base_diagnostic *item = lower_report(l, "size-overflow", at, "the axis is too long");
-    item->found = lower_text(l, "%" PRId64, count);
+    item->found = fits ? lower_text(l, "%" PRId64, count) : "a formula that overflows 64 bits";
     item->expected = "at most 2^62";
     return false;
 }

@@ -72,6 +72,44 @@ def texts():
     yield "long_lines", HEAD + "    t = nothing" + " " * 5000 + "+ zebra\n" + TAIL, "unknown-name"
 
 
+def check_run(name, text, code, *words):
+    """A run that asks for more than there is, or than 64 bits hold, ends with the code and why."""
+    global failures
+    (SCRATCH / "k.croft").write_text(text)
+    done = subprocess.run([CROFT, "run", "k.croft", "y=/dev/null", *words[1:]], cwd=SCRATCH,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=120, check=False)
+    said = done.stderr.decode(errors="replace")
+    good = done.returncode == code and words[0] in said
+    print(f"ok {name}" if good else f"not ok {name}: {done.returncode} {said[:1500]}", flush=True)
+    failures += not good
+
+
+KEPT = """kernel k(x: in f32[R, dynamic N], y: out f32[R]) {{
+    program row: R
+    e = exp(f32(arange({}) % 1000) * 0.001)
+    for k in 0..2 {{
+        e = e * 0.5 + sum(e) / N
+    }}
+    y[row] = sum(e) + sum(x[row, :])
+}}
+"""
+
+
+def check_runs():
+    """Workspace and grids of sizes that come with the arrays."""
+    for cells in (2 ** 40, 2 ** 60, 2 ** 62):
+        for plan in ("row", "fallback"):
+            check_run(f"workspace_{cells}_{plan}", KEPT.format(cells), 4, "workspace",
+                      "x=randn:1x3", "--plan", plan)
+    for formula in ("N * N * N * N", "N * N * N * 32768", "N * N * N * 32769 - N * N * N"):
+        check_run("formula_" + formula.replace(" ", ""), KEPT.format(formula), 3, "size-overflow",
+                  "x=randn:1x65536")
+    check_run("grid_past_64_bits", "kernel k(x: in f32[N], y: out f32[N]) {\n"
+              "    program i: N * N * N * N\n    y[i, unique] = x[i]\n}\n", 3, "size-overflow",
+              "x=randn:65536")
+
+
 def limit():
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
@@ -102,6 +140,7 @@ def check(name, text, slug):
 def main():
     for name, text, slug in texts():
         check(name, text, slug)
+    check_runs()
     sys.exit(1 if failures else 0)
 
 

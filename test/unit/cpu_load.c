@@ -169,7 +169,8 @@ static void no_groups_launch_nothing(void **state) {
     (void)state;
     fixture *f = fixture_new(2, "row_sum");
     assert_int_equal(launch_row_sum(f, 0, 1e6), RUNTIME_OK);
-    assert_int_equal(launch_row_sum(f, -5, 1e6), RUNTIME_OK);
+    assert_int_equal(launch_row_sum(f, -1, 1e6), RUNTIME_NO_MEMORY);
+    assert_non_null(strstr(f->report.text, "64 bits"));
     assert_int_equal(f->counters.calls, 0);
     assert_row_sums(f, 0);
     fixture_free(f);

@@ -1,0 +1,120 @@
+/* The two questions that emitted C answers before it runs: how many groups there are, and how many
+ * bytes of workspace each running call needs.
+ *
+ *     i64 croft_k_workspace(const i64 *words) {
+ *         const i64 N = words[1];
+ *         int overflow = 0;
+ *         i64 total = 0;
+ *         total = size_add(total, size_mul(floor_div_i64(size_add(N, 63, &overflow), 64), 256,
+ *                                          &overflow), &overflow);
+ *         return overflow ? -1 : total;
+ *     }
+ *
+ * Sizes come at run time, from anywhere: a formula that leaves 64 bits gives -1, also one that is
+ * only the extent of some axis. Whoever got another answer may trust the same formulas, written
+ * plainly, in the kernel itself.
+ */
+#include "target/emitter_internal.h"
+
+typedef struct query {
+    target_emitter *emitter;
+    base_text body;
+    const char *overflow; /* the name of the flag */
+    bool checked;         /* it is used */
+} query;
+
+static void query_begin(query *q, target_emitter *e) {
+    *q = (query){.emitter = e, .overflow = target_emit_fresh(e, "overflow")};
+    base_text_init(&q->body, e->arena);
+}
+
+static const char *query_checked(query *q, const char *word, const char *left, const char *right) {
+    q->checked = true;
+    return target_emit_text(q->emitter, "size_%s(%s, %s, &%s)", word, left, right, q->overflow);
+}
+
+static const char *query_extent(query *q, const layout_extent *extent) {
+    static const struct {
+        bool checked;
+        const char *word;
+    } spellings[] = {
+        [LAYOUT_EXTENT_ADD] = {true, "add"},
+        [LAYOUT_EXTENT_SUB] = {true, "sub"},
+        [LAYOUT_EXTENT_MUL] = {true, "mul"},
+        [LAYOUT_EXTENT_DIV] = {false, "floor_div_i64"},
+        [LAYOUT_EXTENT_MOD] = {false, "floor_mod_i64"},
+        [LAYOUT_EXTENT_MIN] = {false, "minimum_i64"},
+        [LAYOUT_EXTENT_MAX] = {false, "maximum_i64"},
+    };
+    int64_t known;
+    if (extent->kind == LAYOUT_EXTENT_CONSTANT || extent->kind == LAYOUT_EXTENT_SYMBOL ||
+        layout_extent_known(&q->emitter->module->extents, extent, &known))
+        return target_emit_extent(q->emitter, extent);
+    const char *left = query_extent(q, extent->left);
+    const char *right = query_extent(q, extent->right);
+    if (spellings[extent->kind].checked)
+        return query_checked(q, spellings[extent->kind].word, left, right);
+    return target_emit_text(q->emitter, "%s(%s, %s)", spellings[extent->kind].word, left, right);
+}
+
+static void query_end(query *q, const char *entry, const char *what, const char *answer,
+                      base_text *out) {
+    target_names used;
+    target_names_init(&used, q->emitter->arena);
+    target_names_scan(&used, q->body.bytes);
+    target_names_scan(&used, answer);
+    base_text_format(out, "\ni64 %s_%s(const i64 *words) {\n", entry, what);
+    int64_t before = out->length;
+    target_c_declare_words(q->emitter, &used, out);
+    if (out->length == before)
+        base_text_string(out, "    (void)words;\n");
+    if (q->checked)
+        base_text_format(out, "    int %s = 0;\n", q->overflow);
+    base_text_string(out, q->body.bytes);
+    if (q->checked)
+        base_text_format(out, "    return %s ? -1 : %s;\n}\n", q->overflow, answer);
+    else
+        base_text_format(out, "    return %s;\n}\n", answer);
+}
+
+/* The extents of the axes are looked at and thrown away. */
+void target_c_groups(target_emitter *emitter, const char *entry, base_text *out) {
+    const ir_module *module = emitter->module;
+    query q;
+    query_begin(&q, emitter);
+    for (int i = 0; i < module->axis_count; i++) {
+        query axis = q;
+        axis.checked = false;
+        const char *extent = query_extent(&axis, module->axes[i].extent);
+        if (axis.checked)
+            base_text_format(&q.body, "    (void)%s;\n", extent);
+        q.checked = q.checked || axis.checked;
+    }
+    const char *groups = "1";
+    if (module->groups != NULL)
+        groups = query_extent(&q, module->groups);
+    if (q.checked) {
+        const char *name = target_emit_fresh(emitter, "groups");
+        base_text_format(&q.body, "    const i64 %s = %s;\n", name, groups);
+        groups = name;
+    }
+    query_end(&q, entry, "groups", groups, out);
+}
+
+void target_c_workspace(target_emitter *emitter, const char *entry, const ir_op *const *arrays,
+                        int64_t array_count, base_text *out) {
+    query q;
+    query_begin(&q, emitter);
+    const char *total = array_count == 0 ? "0" : target_emit_fresh(emitter, "total");
+    if (array_count > 0)
+        base_text_format(&q.body, "    i64 %s = 0;\n", total);
+    for (int64_t i = 0; i < array_count; i++) {
+        const char *cells = query_extent(&q, arrays[i]->results[0]->type.extent[0]);
+        const char *bytes =
+            query_checked(&q, "mul", cells,
+                          target_emit_integer(emitter, target_c_cell_bytes(emitter, arrays[i])));
+        bytes = target_emit_text(emitter, "%s / 64 * 64", query_checked(&q, "add", bytes, "63"));
+        base_text_format(&q.body, "    %s = %s;\n", total, query_checked(&q, "add", total, bytes));
+    }
+    query_end(&q, entry, "workspace", total, out);
+}
