@@ -121,8 +121,9 @@ def check(name, text, slug):
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     before = time.monotonic()
     with open(SCRATCH / "errors", "wb") as errors:
-        process = subprocess.Popen([CROFT, "emit", "k.croft"], cwd=SCRATCH, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=errors, preexec_fn=limit)
+        process = subprocess.Popen([CROFT, "emit", "k.croft"], cwd=SCRATCH,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=errors, preexec_fn=limit)
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     said = (SCRATCH / "errors").read_text(errors="replace")
