@@ -87,15 +87,18 @@ typedef struct support_state {
     const target *target;
     compile_result *result;
     const machine *machine;
+    const char *said; /* a reason is given at the first op that it stands in the way of */
 } support_state;
 
 static bool check_support(void *pointer, ir_op *op) {
     support_state *state = pointer;
     const char *reason = state->target->supports(state->result->module, op, state->machine);
-    if (reason != NULL)
+    bool again = reason != NULL && state->said != NULL && strcmp(reason, state->said) == 0;
+    if (reason != NULL && !again)
         base_diagnostics_add(&state->result->diagnostics, "not-supported", op->location,
                              "target %s cannot run this on %s: %s", state->target->name,
                              state->machine->name, reason);
+    state->said = reason != NULL ? reason : state->said;
     return true;
 }
 

@@ -302,7 +302,7 @@ class Expressions:
             else:
                 value = self.leaf(self.pick(("i32", "index")), (), True)
                 loose = loose or value.loose
-                texts.append(f"({value.text} % {size})")
+                texts.append(f"({value.text} % ({size}))")
         return ", ".join(texts), tuple(shape), loose
 
     def index(self, shape, depth):
@@ -323,7 +323,7 @@ class Expressions:
             value = self.index(shape if i == exact else self.looser(shape), depth - 1)
             loose = loose or value.loose
             parts.append(value.shape)
-            texts.append(f"({value.text} % {size})" if wraps else value.text)
+            texts.append(f"({value.text} % ({size}))" if wraps else value.text)
         if not wraps and not fills:
             self.may_fault = True
         items = self.mix(programs, list(zip(sizes, texts)))

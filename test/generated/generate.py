@@ -21,12 +21,12 @@ MACHINES = ("cpu-baseline", "cpu-avx2")  # beside the host's
 
 class Kernel:
     """What the generator hands over: `text`, the `arguments` of inputs, scalars and sizes, the
-    outputs as (name, argument before the file's name, loose), and for the two plans the machines
-    (None: the host's)."""
+    outputs as (name, argument before the file's name, loose), for the two plans the machines
+    (None: the host's), and what seeds the change of a third plan (None: there is none)."""
 
-    def __init__(self, text, arguments, outputs, may_fault, machines):
+    def __init__(self, text, arguments, outputs, may_fault, machines, plan_seed):
         self.text, self.arguments, self.outputs = text, arguments, outputs
-        self.may_fault, self.machines = may_fault, machines
+        self.may_fault, self.machines, self.plan_seed = may_fault, machines, plan_seed
 
 
 class Generator(Expressions):
@@ -142,7 +142,7 @@ class Generator(Expressions):
                 tile = f"({tile} * 2)"
             elif kind == "permute" and number > 0:
                 factor = self.pick([f for f in (1, 3, 5, 7) if math.gcd(f, number) == 1])
-                tile = f"(({tile} * {factor} + 2) % {axis.length})"
+                tile = f"(({tile} * {factor} + 2) % ({axis.length}))"
                 unique = ", unique"
             if len(shape) > 1:
                 item = ", ".join(":" if k == i else "None" for k in range(len(shape)))
@@ -391,7 +391,7 @@ class Generator(Expressions):
             arguments.append(f"T={self.generic}")
         text = f"kernel generated({', '.join(parameters)}) {{\n{body}\n}}\n"
         machines = [self.pick(MACHINES) if self.chance(0.3) else None for _ in range(2)]
-        return Kernel(text, arguments, outputs, self.may_fault, machines)
+        return Kernel(text, arguments, outputs, self.may_fault, machines, self.random.random())
 
 
 def generate(seed, all_special=False):

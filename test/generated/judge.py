@@ -1,12 +1,16 @@
-"""Runs one kernel under both plans and says what is wrong with it: nothing, or a Finding.
+"""Runs one kernel under several plans and says what is wrong with it: nothing, or a Finding.
 
-Both plans must be taken (the row plan may be refused by its own slug), pass --check, and give the
-same bytes in every output that no sum or product of floats went into; NaNs are alike.
+The fallback and the row plan must be taken (the row plan may be refused by its own slug), pass
+--check, and give the same bytes in every output that no sum or product of floats went into; NaNs are
+alike. So must a third plan, changed by chance (plans.py), unless it is refused.
 """
 import array
 import pathlib
+import random
 import re
 import subprocess
+
+import plans
 
 PLANS = ("fallback", "row")
 FLOAT_NAN = {"<f4": ("I", 0x7f800000), "<f2": ("H", 0x7c00), "<V2": ("H", 0x7f80)}
@@ -22,15 +26,16 @@ class Finding:
 
 
 class Verdict:
-    def __init__(self, finding=None, row=False, finite=0, floats=0):
-        self.finding, self.row, self.finite, self.floats = finding, row, finite, floats
+    def __init__(self, finding=None, row=False, changed=False, finite=0, floats=0):
+        self.finding, self.row, self.changed = finding, row, changed
+        self.finite, self.floats = finite, floats
 
 
 class Array:
-    """The elements of a .npy file as words, those of NaN all alike. `count` and `finite` leave out
-    the floats that were not written, whose bits are all set."""
+    """The elements of a .npy file as words, those of NaN all alike, and those of zero too without
+    `signs`. `count` and `finite` leave out the floats that were not written, all bits set."""
 
-    def __init__(self, path):
+    def __init__(self, path, signs):
         data = pathlib.Path(path).read_bytes()
         start = 10 + int.from_bytes(data[8:10], "little")
         self.descr = re.search(rb"'descr': *'([^']*)'", data[:start]).group(1).decode()
@@ -40,7 +45,8 @@ class Array:
             code, top = FLOAT_NAN[self.descr]
             values = array.array(code, data[start:])
             magnitude = (1 << (8 * values.itemsize - 1)) - 1
-            self.words = [top + 1 if word & magnitude > top else word for word in values]
+            self.words = [top + 1 if word & magnitude > top else
+                          0 if word & magnitude == 0 and not signs else word for word in values]
             self.finite = sum(word & magnitude < top for word in values)
             self.count = len(values) - values.count(2 * magnitude + 1)
 
@@ -55,16 +61,18 @@ def machine_runs(name):
         return False
 
 
+def plan_words(plan, kernel):
+    machine = kernel.machines[PLANS.index(plan)] if plan in PLANS else kernel.machines[1]
+    words = ["--plan", plan]
+    return words + ["--machine", machine] if machine and machine_runs(machine) else words
+
+
 def command(croft, path, plan, kernel, folder):
-    """The words of one run; outputs go to PLAN.NAME.npy in the folder."""
-    words = [croft, "run", str(path), "--plan", plan, "--check", "--verify-passes"]
-    words += kernel.arguments
-    machine = kernel.machines[PLANS.index(plan)]
-    if machine and machine_runs(machine):
-        words += ["--machine", machine]
-    outputs = kernel.outputs
-    for name, before, _ in outputs:
-        target = f"{folder}/{plan}.{name}.npy" if folder else "/dev/null"
+    """The words of one run; outputs go to PLAN.NAME.npy in the folder. `plan` may be a file."""
+    words = [croft, "run", str(path), "--check", "--verify-passes"]
+    words += plan_words(plan, kernel) + kernel.arguments
+    for name, before, _ in kernel.outputs:
+        target = f"{folder}/{pathlib.Path(plan).stem}.{name}.npy" if folder else "/dev/null"
         words.append(f"{name}={before}{target}")
     return words
 
@@ -101,36 +109,64 @@ def run(words):
     return result.returncode, result.stdout.decode("utf-8", "replace")
 
 
-def differing_output(outputs, folder, arrays):
-    for name, _, loose in outputs:
-        if loose:
-            continue
-        first, second = (arrays[plan, name] for plan in PLANS)
-        if first.words == second.words:
+def differing_output(kernel, plan, arrays):
+    for name, _, loose in kernel.outputs:
+        first, second = arrays["fallback", name], arrays[plan, name]
+        if loose or first.words == second.words:
             continue
         where = [i for i, (a, b) in enumerate(zip(first.words, second.words)) if a != b]
-        return Finding("bits", "row", f"{name} differs between the plans, first at "
+        return Finding("bits", plan, f"{name} differs from the fallback plan, first at "
                        f"{where[:1]}: {first.words[where[0]]} and {second.words[where[0]]}, "
                        f"{len(where)} in all")
     return None
 
 
+def run_plan(croft, path, plan, kernel, folder, verdict, arrays):
+    """Runs under one plan; the finding goes into the verdict. False when the plan is refused."""
+    status, text = run(command(croft, path, plan, kernel, folder))
+    stem = pathlib.Path(plan).stem
+    refusal = r"\[row-plan-refused\]" if plan == "row" else r"\[plan-[a-z-]+\]"
+    if status == EXIT_REFUSED and plan != "fallback" and re.search(refusal, text) and \
+            "CROFT_BUG" not in text:
+        return False
+    verdict.finding = find_in_run(stem, status, text, kernel.may_fault)
+    if verdict.finding:
+        return True
+    signs = re.search(r"\b(max|min)\(", kernel.text) is None  # their zero may have either sign
+    for name, _, _ in kernel.outputs:
+        arrays[stem, name] = Array(f"{folder}/{stem}.{name}.npy", signs)
+        if stem in PLANS:
+            verdict.finite += arrays[stem, name].finite
+            verdict.floats += arrays[stem, name].count
+    if plan != "fallback":
+        verdict.finding = differing_output(kernel, stem, arrays)
+    return True
+
+
+def changed_plan(croft, path, kernel, folder):
+    """The file of a plan that was changed by chance."""
+    texts = []
+    for plan in ("row", "fallback"):
+        machine = plan_words("row", kernel)[2:]
+        outputs = [f"{name}={before}/dev/null" for name, before, _ in kernel.outputs]
+        texts.append(run([croft, "plan", str(path), "--plan", plan] + machine + kernel.arguments +
+                         outputs)[1])
+    file = pathlib.Path(folder) / "changed.plan"
+    file.write_text(plans.change(texts[0], texts[1], random.Random(kernel.plan_seed)))
+    return str(file)
+
+
 def judge(croft, path, kernel, folder):
     """The verdict on a kernel (generate.Kernel), whose text is in the file `path`."""
-    verdict = Verdict()
-    for plan in PLANS:
-        status, text = run(command(croft, path, plan, kernel, folder))
-        if plan == "row" and "[row-plan-refused]" in text and "CROFT_BUG" not in text:
-            return verdict
-        verdict.finding = find_in_run(plan, status, text, kernel.may_fault)
-        if verdict.finding:
-            return verdict
-        if plan == "fallback":
-            arrays = {}
-        for name, _, _ in kernel.outputs:
-            arrays[plan, name] = Array(f"{folder}/{plan}.{name}.npy")
-            verdict.finite += arrays[plan, name].finite
-            verdict.floats += arrays[plan, name].count
+    verdict, arrays = Verdict(), {}
+    run_plan(croft, path, "fallback", kernel, folder, verdict, arrays)
+    if verdict.finding or not run_plan(croft, path, "row", kernel, folder, verdict, arrays):
+        return verdict
     verdict.row = True
-    verdict.finding = differing_output(kernel.outputs, folder, arrays)
+    if verdict.finding or kernel.plan_seed is None:
+        return verdict
+    plan = changed_plan(croft, path, kernel, folder)
+    verdict.changed = run_plan(croft, path, plan, kernel, folder, verdict, arrays)
+    if verdict.finding:
+        verdict.finding.text += "\n" + pathlib.Path(plan).read_text()
     return verdict

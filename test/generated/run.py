@@ -52,7 +52,8 @@ def report_failure(options, name, kernel, finding, folder):
 
     def judged(text, arguments, outputs):
         path.write_text(text)
-        smaller = generate.Kernel(text, arguments, outputs, kernel.may_fault, kernel.machines)
+        smaller = generate.Kernel(text, arguments, outputs, kernel.may_fault, kernel.machines,
+                                  kernel.plan_seed)
         return smaller, judge.judge(options.croft, path, smaller, folder).finding
 
     def fails(text, arguments, outputs):
@@ -100,7 +101,7 @@ def run_regression(options, path):
         else:
             arguments.append(word)
     may_fault = bool(head_words(text, "fault"))
-    kernel = generate.Kernel(text, arguments, outputs, may_fault, (None, None))
+    kernel = generate.Kernel(text, arguments, outputs, may_fault, (None, None), path.stem)
     with tempfile.TemporaryDirectory() as folder:
         verdict = judge.judge(options.croft, path, kernel, folder)
     report = ""
@@ -126,7 +127,9 @@ def print_finite(options, results):
         verdict = result.verdict
         print(f"  {result.name}: {verdict.finite} of {verdict.floats} floats are finite")
     row = sum(r.verdict.row for r in results)
-    print(f"{len(results)} kernels, {row} with a row plan, {len(wild)} mostly not finite")
+    changed = sum(r.verdict.changed for r in results)
+    print(f"{len(results)} kernels, {row} with a row plan, {changed} with a changed plan, "
+          f"{len(wild)} mostly not finite")
     few = len(results) < FEWEST or options.special
     good = few or len(wild) <= (1 - FINITE_SHARE) * len(results)
     if not good:
