@@ -260,10 +260,11 @@ class Expressions:
         if not free or self.depth > 2:
             return None
         tensor = self.pick(free)
+        if shape == () and any(self.number(size) == 0 for size in tensor.dims):
+            return None
         if shape == ():
-            text, part, loose = self.piece(tensor, points=True)
-            return Value(f"{tensor.name}[{text}]", dtype, (), loose or tensor.loose) \
-                if part == () else None
+            text, _, loose = self.piece(tensor, points=True)
+            return Value(f"{tensor.name}[{text}]", dtype, (), loose or tensor.loose)
         return self.gather_inout(tensor, shape)
 
     def gather_inout(self, tensor, shape):
@@ -288,8 +289,8 @@ class Expressions:
         """(index, shape, loose) of a part of a tensor without starts: points and ranges."""
         texts, shape, loose = [], [], False
         for (size, name), axis in zip(tensor.items, tensor.axis_of_item):
-            kind = "point" if points else self.weighted((("all", 2), ("range", 2), ("point", 2)))
-            if axis == 0 or (kind == "all" or size == "0"):
+            kind = "point" if points else self.pick(("all", "range", "point"))
+            if axis == 0 or kind == "all":
                 texts.append(name)
                 shape += [tensor.shape[axis - 1]] if axis else []
             elif kind == "range":
