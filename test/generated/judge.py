@@ -1,8 +1,8 @@
 """Runs one kernel under several plans and says what is wrong with it: nothing, or a Finding.
 
 The fallback and the row plan must be taken (the row plan may be refused by its own slug), pass
---check, and give the same bytes in every output that no sum or product of floats went into; NaNs are
-alike. So must a third plan, changed by chance (plans.py), unless it is refused.
+--check, and give the same bytes in every output that no sum or product of floats went into; NaNs
+are alike. So must a third plan, changed by chance (plans.py), unless it is refused.
 """
 import array
 import pathlib
