@@ -14,13 +14,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { HOLDER_COUNT = 4 };
-
-static const char *const holder_names[HOLDER_COUNT] = {
-    [LAYOUT_SLOT] = "slot",
-    [LAYOUT_STEP] = "step",
-    [LAYOUT_LANE] = "lane",
-    [LAYOUT_GROUP] = "group",
+static const char *const holder_names[LAYOUT_HOLDER_COUNT] = {
+    [LAYOUT_SLOT] = "slot",         [LAYOUT_STEP] = "step",   [LAYOUT_LANE] = "lane",
+    [LAYOUT_SUBGROUP] = "subgroup", [LAYOUT_BLOCK] = "block", [LAYOUT_GROUP] = "group",
 };
 
 const char *layout_holder_name(layout_holder holder) {
@@ -28,7 +24,7 @@ const char *layout_holder_name(layout_holder holder) {
 }
 
 static bool holder_is_inner(layout_holder holder) {
-    return holder == LAYOUT_SLOT || holder == LAYOUT_LANE;
+    return holder == LAYOUT_SLOT || holder == LAYOUT_LANE || holder == LAYOUT_SUBGROUP;
 }
 
 int64_t layout_axis_radix(const layout_axis *axis, layout_holder holder) {
@@ -51,7 +47,8 @@ int64_t layout_axis_weight(const layout_axis *axis, layout_holder holder) {
 }
 
 int64_t layout_axis_chunk(const layout_axis *axis) {
-    return layout_axis_radix(axis, LAYOUT_SLOT) * layout_axis_radix(axis, LAYOUT_LANE);
+    return layout_axis_radix(axis, LAYOUT_SLOT) * layout_axis_radix(axis, LAYOUT_LANE) *
+           layout_axis_radix(axis, LAYOUT_SUBGROUP);
 }
 
 bool layout_axis_has(const layout_axis *axis, layout_holder holder) {
@@ -72,7 +69,7 @@ bool layout_axis_equal(const layout_axis *a, const layout_axis *b) {
     return true;
 }
 
-int64_t layout_axis_logical(const layout_axis *axis, const int64_t position[4]) {
+int64_t layout_axis_logical(const layout_axis *axis, const int64_t position[LAYOUT_HOLDER_COUNT]) {
     int64_t index = 0, weight = 1;
     for (int i = 0; i < axis->count; i++) {
         index += position[axis->digits[i].holder] * weight;
@@ -81,8 +78,9 @@ int64_t layout_axis_logical(const layout_axis *axis, const int64_t position[4]) 
     return index;
 }
 
-void layout_axis_owner(const layout_axis *axis, int64_t index, int64_t position[4]) {
-    for (int holder = 0; holder < HOLDER_COUNT; holder++)
+void layout_axis_owner(const layout_axis *axis, int64_t index,
+                       int64_t position[LAYOUT_HOLDER_COUNT]) {
+    for (int holder = 0; holder < LAYOUT_HOLDER_COUNT; holder++)
         position[holder] = 0;
     for (int i = 0; i < axis->count; i++) {
         int64_t radix = axis->digits[i].radix;
@@ -96,7 +94,7 @@ const char *layout_axis_check(const layout_axis *axis) {
     bool outer = false;
     int64_t size = 1;
     if (axis->count < 0 || axis->count > LAYOUT_MAX_DIGITS)
-        return "an axis has at most 6 digits";
+        return "an axis has at most 12 digits";
     for (int i = 0; i < axis->count; i++) {
         layout_digit digit = axis->digits[i];
         bool last = i == axis->count - 1;
@@ -106,9 +104,9 @@ const char *layout_axis_check(const layout_axis *axis) {
         if ((seen >> digit.holder) & 1)
             return "a holder has one digit of an axis";
         if (holder_is_inner(digit.holder) && outer)
-            return "slot and lane digits stand below step and group digits";
+            return "slot, lane and subgroup digits stand below step and group digits";
         if (holder_is_inner(digit.holder) && digit.radix == 0)
-            return "slot and lane digits have constant radices";
+            return "slot, lane and subgroup digits have constant radices";
         if (digit.radix != 0 && !base_checked_mul(size, digit.radix, &size))
             return "the product of the radices does not fit 64 bits";
         seen |= 1 << digit.holder;
@@ -152,7 +150,7 @@ static size_t word_length(const reader *r) {
 
 static bool read_holder(reader *r, layout_holder *holder) {
     size_t length = word_length(r);
-    for (int i = 0; i < HOLDER_COUNT; i++) {
+    for (int i = 0; i < LAYOUT_HOLDER_COUNT; i++) {
         if (strlen(holder_names[i]) == length &&
             memcmp(holder_names[i], r->text + r->at, length) == 0) {
             *holder = (layout_holder)i;
@@ -160,7 +158,7 @@ static bool read_holder(reader *r, layout_holder *holder) {
             return true;
         }
     }
-    r->reason = "expected a holder: slot, step, lane or group";
+    r->reason = "expected a holder: slot, step, lane, subgroup, block or group";
     return false;
 }
 
@@ -193,7 +191,7 @@ static bool read_digits(reader *r, layout_axis *axis) {
     for (;;) {
         skip_spaces(r);
         if (axis->count == LAYOUT_MAX_DIGITS) {
-            r->reason = "an axis has at most 6 digits";
+            r->reason = "an axis has at most 12 digits";
             return false;
         }
         layout_digit *digit = &axis->digits[axis->count];

@@ -10,9 +10,13 @@
  *     lane 8 | group *              eight programs in the lanes of a group
  *
  * Only the most significant digit of an axis may have a runtime radix, printed `*`. Holders:
- *     slot   a register of the lane          step   an iteration of a sweep
- *     lane   a lane of the team              group  a position in the grid
- * This room knows nothing of the IR.
+ *     slot      a register of the lane            step   an iteration of a sweep
+ *     lane      a lane of the subgroup            block  a group of the cluster
+ *     subgroup  a subgroup of the team            group  a position in the grid
+ *
+ * A holder may have several digits: `slot 4 | lane 32 | slot 2` gives slot 4 + s the elements from
+ * 128 on. `lane 4 @8` (stride 8) says that the digit counts in eights of the lane number. This room
+ * knows nothing of the IR.
  */
 #ifndef LAYOUT_LAYOUT_H
 #define LAYOUT_LAYOUT_H
@@ -22,18 +26,23 @@
 
 #include <stdbool.h>
 
-enum { LAYOUT_MAX_RANK = 4, LAYOUT_MAX_DIGITS = 6 };
+enum { LAYOUT_MAX_RANK = 4, LAYOUT_MAX_DIGITS = 12 };
 
 typedef enum layout_holder {
     LAYOUT_SLOT,
     LAYOUT_STEP,
     LAYOUT_LANE,
+    LAYOUT_SUBGROUP,
+    LAYOUT_BLOCK,
     LAYOUT_GROUP,
+    LAYOUT_HOLDER_COUNT
 } layout_holder;
 
 typedef struct layout_digit {
     layout_holder holder;
-    int64_t radix; /* 0 = runtime (`*`), most significant digit only */
+    int64_t radix;  /* 0 = runtime (`*`), most significant digit only */
+    int64_t stride; /* weight of the digit inside the holder's own number; 0 = in the order written:
+                       the product of the radices of the holder's digits before it */
 } layout_digit;
 
 /* The digits of one axis, least significant first. No digits: extent 1. */
@@ -55,8 +64,9 @@ bool layout_axis_equal(const layout_axis *a, const layout_axis *b);
 
 /* index = sum of digit * weight. `position[holder]` is the number in each holder (each holder has
  * at most one digit per axis). Inverse: layout_axis_owner. */
-int64_t layout_axis_logical(const layout_axis *axis, const int64_t position[4]);
-void layout_axis_owner(const layout_axis *axis, int64_t index, int64_t position[4]);
+int64_t layout_axis_logical(const layout_axis *axis, const int64_t position[LAYOUT_HOLDER_COUNT]);
+void layout_axis_owner(const layout_axis *axis, int64_t index,
+                       int64_t position[LAYOUT_HOLDER_COUNT]);
 
 /* NULL when the axis is well formed: radices at least 1, runtime radix only last, one digit per
  * holder, step and group digits above slot and lane digits; else the reason (static text). */

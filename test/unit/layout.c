@@ -38,16 +38,16 @@ static void every_index_has_exactly_one_position(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof legal / sizeof legal[0]; i++) {
         layout_axis axis = read(legal[i]);
-        int64_t radix[4], total = 1;
-        for (int h = 0; h < 4; h++) {
+        int64_t radix[LAYOUT_HOLDER_COUNT], total = 1;
+        for (int h = 0; h < LAYOUT_HOLDER_COUNT; h++) {
             radix[h] = layout_axis_radix(&axis, (layout_holder)h);
             total *= radix[h];
         }
         char seen[1024] = {0};
         assert_true(total <= (int64_t)sizeof seen);
         for (int64_t n = 0; n < total; n++) {
-            int64_t rest = n, position[4], back[4];
-            for (int h = 0; h < 4; h++) {
+            int64_t rest = n, position[LAYOUT_HOLDER_COUNT], back[LAYOUT_HOLDER_COUNT];
+            for (int h = 0; h < LAYOUT_HOLDER_COUNT; h++) {
                 position[h] = rest % radix[h];
                 rest /= radix[h];
             }
@@ -66,7 +66,7 @@ static void runtime_radix_has_an_exact_inverse_without_bound(void **state) {
     layout_axis axis = read("lane 8 | slot 4 | step *");
     const int64_t indices[] = {0, 1, 31, 32, 4095, 1000003, INT64_MAX};
     for (int i = 0; i < 7; i++) {
-        int64_t position[4];
+        int64_t position[LAYOUT_HOLDER_COUNT];
         layout_axis_owner(&axis, indices[i], position);
         assert_int_equal(position[LAYOUT_LANE], indices[i] % 8);
         assert_int_equal(position[LAYOUT_SLOT], indices[i] / 8 % 4);
@@ -124,11 +124,13 @@ static void ill_formed_digits_are_refused_where_they_stand(void **state) {
         {"lane 99999999999999999999", 5, "a radix that does not fit"},
         {"lane 8 | lane 4", 0, "a holder has one digit"},
         {"step * | group 4", 0, "only the most significant"},
-        {"step 4 | slot 2", 0, "slot and lane digits stand below"},
-        {"lane *", 0, "slot and lane digits have constant"},
+        {"step 4 | slot 2", 0, "slot, lane and subgroup digits stand below"},
+        {"lane *", 0, "slot, lane and subgroup digits have constant"},
         {"lane 4611686018427387904 | slot 4", 0, "the product of the radices"},
-        {"slot 1 | lane 1 | step 1 | group 1 | slot 1 | slot 1 | slot 1", 55,
-         "an axis has at most"},
+        {"slot 1 | lane 1 | step 1 | group 1 | slot 1 | slot 1 | slot 1 | slot 1 | slot 1 | slot 1 "
+         "| "
+         "slot 1 | slot 1 | slot 1",
+         109, "an axis has at most"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         layout_axis axis;

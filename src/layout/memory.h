@@ -1,0 +1,50 @@
+/* What an access costs in memory: contiguity, sectors, bank conflicts; and the price of a
+ * conversion.
+ *
+ *     bank conflict degree of an affine access = 2^(rank(word address on lane bits) - rank(its low
+ * 5 bits)) Equal addresses broadcast. 64- and 128-bit accesses run in halves and quarters of the
+ * subgroup: 1 or 2 lane bits less. Sectors are 32 bytes, half lines 64, lines 128.
+ */
+#ifndef LAYOUT_MEMORY_H
+#define LAYOUT_MEMORY_H
+
+#include "layout/conversion.h"
+
+/* Consecutive logical indices (of the last axis) that one position of a thread owns in consecutive
+ * slots, a power of two that divides everything: 1 = none. For an access at `alignment` elements:
+ * the widest vector. */
+int64_t layout_contiguity(const layout_tile *tile);
+
+/* Distinct pieces of memory that one subgroup touches in one slot: elements of `element_bytes`, the
+ * tile's last axis contiguous, row starts aligned to 128 bytes. Maximum over subgroups and slots.
+ */
+typedef struct layout_traffic {
+    int64_t sectors, half_lines,
+        lines;             /* worst of any subgroup access of `width` elements a lane */
+    int64_t total_sectors; /* over all accesses of the tile */
+    int64_t accesses;
+} layout_traffic;
+layout_traffic layout_traffic_of(const layout_tile *tile, int64_t element_bytes, int64_t width);
+
+/* Degree of conflicts in `banks` banks of 4 bytes when each lane accesses the word
+ * address(lane) = XOR of column[bit]; `width_words` 1, 2 or 4. Columns are word addresses by lane
+ * bit. */
+int layout_bank_conflicts(const uint32_t *column, int lane_bits, int banks, int width_words);
+
+/* Costs of a machine, in cycles of a subgroup: machine/ holds them. */
+typedef struct layout_costs {
+    double shuffle, select, store, load,
+        barrier; /* store, load: one conflict-free scratch access */
+    int64_t banks, scratch_bytes;
+} layout_costs;
+
+typedef struct layout_price {
+    double shuffles, scratch; /* cycles of the two mechanisms; negative = impossible */
+} layout_price;
+/* What the conversion costs either way for elements of `element_bytes`; elements under 4 bytes
+ * share words. */
+layout_price layout_price_of(const layout_conversion *conversion, const layout_tile *source,
+                             const layout_tile *destination, int64_t element_bytes,
+                             const layout_costs *costs);
+
+#endif

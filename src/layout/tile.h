@@ -1,0 +1,109 @@
+/* Layouts of whole tiles: every position (slot, lane, subgroup, block, step, group) to the logical
+ * index that it owns, as a value with one grammar.
+ *
+ *     identity(1024, slots=4)                          thread t owns t + slot * 256
+ *     bits(3, 4, 5, 0, 1, 2, xor=5, slots=1)           a permutation of the bits, XORed
+ *     blocked_cyclic(4096, workers=256, vector=4)      i = (chunk * W + worker) * V + element
+ *     blocked_cyclic(1009, workers=32, vector=4, shift=3)
+ *     digits(slot 4 | lane 32 | subgroup 8 | slot 4, size=4096)
+ *     digits(lane 8 | slot 4; lane 4 | group *, size=(229, 16))     axes separated by `;`
+ *     gf2(lane 1 2 4 8 16 | slot 32, xor=0)            columns of a matrix over GF(2)
+ *
+ * Two ways to hold a map, and either gives the canonical form:
+ *     digits   per axis, least significant first; any radix; a prefix `size` of the box is valid; a
+ *              shift s moves the valid part: index = position - s
+ *     bits     GF(2) columns and a constant (layout/bits.h)
+ * A digit without an axis (`replicate lane 4`, after the axes) and a column in the kernel of the
+ * matrix make replicas: several positions, one index.
+ *
+ * Equality is equality of the functions, not of the spellings: layout_tile_equal compares canonical
+ * forms (adjacent digits of one holder merged, radix 1 dropped, power-of-two digits as bits,
+ * echelon form). Nothing here enumerates: sizes may be runtime values, and huge.
+ */
+#ifndef LAYOUT_TILE_H
+#define LAYOUT_TILE_H
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "layout/bits.h"
+#include "layout/layout.h"
+
+typedef enum layout_kind { LAYOUT_DIGITS, LAYOUT_BITS } layout_kind;
+
+typedef struct layout_tile {
+    layout_kind kind;
+    int rank; /* axes; LAYOUT_BITS: 1 */
+    layout_axis axis[LAYOUT_MAX_RANK];
+    int64_t size[LAYOUT_MAX_RANK];  /* valid: 0 <= index < size; 0 = runtime */
+    int64_t shift[LAYOUT_MAX_RANK]; /* index = position - shift; in [0, innermost slot digit) */
+    layout_axis replicas;           /* digits without an axis */
+    layout_bits bits;               /* LAYOUT_BITS */
+} layout_tile;
+
+/* Numbers in the holders; index by layout_holder. */
+typedef struct layout_position {
+    int64_t number[LAYOUT_HOLDER_COUNT];
+} layout_position;
+
+/* Why a text or a layout is refused: what is wrong, where in the text, and the nearest text that
+ * would be legal ("" where there is none). */
+typedef struct layout_fault {
+    const char
+        *slug; /* layout-syntax, layout-bijection, layout-duplicate-bit, layout-length,
+                  layout-limit, layout-slots, layout-threads, ... : table in layout/faults.def */
+    const char *reason;
+    size_t at, length; /* bytes of the text */
+    const char *neighbour;
+} layout_fault;
+
+/* ---- text ---- */
+/* Reads any spelling, the CuTe form `(4,8):(1,4)` and the Triton basis form included. False: *fault
+ * says why. Texts live in the arena. */
+bool layout_tile_parse(base_arena *arena, const char *text, size_t length, layout_tile *tile,
+                       layout_fault *fault);
+/* The spellings of a layout; false when the layout has none of that kind. */
+typedef enum layout_spelling {
+    LAYOUT_SPELL_IDENTITY,
+    LAYOUT_SPELL_BITS,
+    LAYOUT_SPELL_BLOCKED_CYCLIC,
+    LAYOUT_SPELL_DIGITS,
+    LAYOUT_SPELL_GF2,
+    LAYOUT_SPELL_CUTE,   /* shape:stride, modes (thread, value) */
+    LAYOUT_SPELL_TRITON, /* register=[..] lane=[..] warp=[..] block=[..] */
+    LAYOUT_SPELLING_COUNT
+} layout_spelling;
+const char *layout_spelling_name(layout_spelling spelling);
+bool layout_tile_print(base_text *out, const layout_tile *tile, layout_spelling spelling);
+/* The first spelling of the list above that the layout has among identity, bits, blocked_cyclic,
+ * digits, gf2: what messages show. */
+void layout_tile_print_shortest(base_text *out, const layout_tile *tile);
+
+/* ---- makers ---- */
+layout_tile layout_tile_identity(int64_t size, int64_t slots);
+/* Workers are lanes and subgroups of `subgroup` lanes; chunks are held by `chunk_holder` (slot or
+ * step). */
+layout_tile layout_tile_blocked_cyclic(int64_t size, int64_t workers, int64_t vector, int64_t shift,
+                                       layout_holder chunk_holder, int64_t subgroup);
+
+/* ---- queries ---- */
+int64_t layout_tile_threads(const layout_tile *tile); /* lanes * subgroups (* blocks) */
+int64_t
+layout_tile_slots(const layout_tile *tile); /* live ones: floor(N/(WV))*V + min(N mod WV, V) */
+int64_t layout_tile_capacity(const layout_tile *tile); /* of the box */
+/* The logical indices (by axis) that a position owns; false when it owns nothing (past the size).
+ */
+bool layout_tile_logical(const layout_tile *tile, const layout_position *position,
+                         int64_t index[LAYOUT_MAX_RANK]);
+/* The canonical owner of an index inside the sizes: its least position. */
+bool layout_tile_owner(const layout_tile *tile, const int64_t index[LAYOUT_MAX_RANK],
+                       layout_position *position);
+int64_t layout_tile_replication(const layout_tile *tile); /* positions per index */
+bool layout_tile_equal(const layout_tile *a, const layout_tile *b);
+void layout_tile_canonicalise(layout_tile *tile);
+/* As GF(2) columns; false when a radix is no power of two, a size is no box, or a shift moves it.
+ */
+bool layout_tile_to_bits(const layout_tile *tile, layout_bits *bits);
+/* Well-formed? The rules of the seeds' geometry bound only `bits(...)` texts in kernels. */
+bool layout_tile_check(base_arena *arena, const layout_tile *tile, layout_fault *fault);
+
+#endif
