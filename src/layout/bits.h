@@ -58,5 +58,8 @@ int layout_space_intersect(const uint32_t *a, int a_count, const uint32_t *b, in
  * complement of A + B: span{a_i ^ b_i} + D. */
 int layout_space_common_complement(const uint32_t *a, int a_count, const uint32_t *b, int b_count,
                                    int bits, uint32_t *basis);
+/* The same inside a space that holds both, given by vectors that span it. */
+int layout_space_complement_within(const uint32_t *a, int a_count, const uint32_t *b, int b_count,
+                                   const uint32_t *ambient, int ambient_count, uint32_t *basis);
 
 #endif
