@@ -43,7 +43,8 @@ bool ir_type_same_shape(const ir_module *module, const ir_type *a, const ir_type
 }
 
 bool ir_type_equal(const ir_module *module, const ir_type *a, const ir_type *b) {
-    if (a->dtype != b->dtype || !ir_type_same_shape(module, a, b))
+    if (a->dtype != b->dtype || !ir_type_same_shape(module, a, b) || a->scratch != b->scratch ||
+        a->state != b->state)
         return false;
     for (int i = 0; i < a->rank; i++)
         if (a->domain[i] != b->domain[i])
@@ -132,6 +133,33 @@ void ir_op_remove(ir_op *op) {
         op->parent->last = op->previous;
     op->previous = op->next = NULL;
     op->parent = NULL;
+}
+
+int ir_module_subgroup_lanes(const ir_module *module) {
+    return module->subgroup > 0 ? module->subgroup : module->lanes;
+}
+
+int ir_module_subgroups(const ir_module *module) {
+    return module->subgroup > 0 ? module->lanes / module->subgroup : 1;
+}
+
+ir_position ir_module_position(const ir_module *module, int64_t thread, int64_t slot) {
+    int lanes = ir_module_subgroup_lanes(module);
+    if (lanes < 1)
+        return (ir_position){.slot = slot};
+    return (ir_position){.slot = slot, .lane = thread % lanes, .subgroup = thread / lanes};
+}
+
+ir_value *ir_op_stored(const ir_op *op) {
+    int behind = op->opcode == IR_PUT ? 1 : 0;
+    bool stores = op->opcode == IR_STORE || op->opcode == IR_PUT;
+    return stores && op->operand_count > behind ? op->operands[op->operand_count - 1 - behind]
+                                                : NULL;
+}
+
+ir_value *ir_op_token(const ir_op *op) {
+    bool takes = op->opcode == IR_PUT || op->opcode == IR_GET;
+    return takes && op->operand_count > 0 ? op->operands[op->operand_count - 1] : NULL;
 }
 
 ir_op *ir_region_yield(const ir_region *region) {

@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/diagnostic.h"
 #include "base/dtype.h"
+#include "ir/affine.h"
 #include "ir/ops.h"
 #include "layout/extent.h"
 #include "layout/layout.h"
@@ -31,14 +32,42 @@ enum { IR_MAX_RANK = LAYOUT_MAX_RANK, IR_MAX_PROGRAMS = 4 };
 typedef enum ir_nan { IR_NAN_PROPAGATE, IR_NAN_IGNORE } ir_nan;
 typedef enum ir_rounding { IR_ROUND_ZERO, IR_ROUND_EVEN } ir_rounding;
 
+/* How widely a value is known to be the same, and whom a synchronisation brings together; from
+ * narrow to wide. PROGRAM: the lanes that work on one program. */
+typedef enum ir_scope {
+    IR_SCOPE_NONE, /* nothing is recorded */
+    IR_SCOPE_LANE,
+    IR_SCOPE_PROGRAM,
+    IR_SCOPE_SUBGROUP,
+    IR_SCOPE_GROUP,
+    IR_SCOPE_CLUSTER,
+    IR_SCOPE_GRID,
+    IR_SCOPE_COUNT
+} ir_scope;
+
+/* What may be done with a scratch array at the place where a token stands:
+ * FREE       nobody reads it any more: puts may begin
+ * WRITTEN    puts have been made that nobody may see yet
+ * PUBLISHED  gets may be made, by every lane that the publishing sync brought together */
+typedef enum ir_token_state {
+    IR_TOKEN_FREE,
+    IR_TOKEN_WRITTEN,
+    IR_TOKEN_PUBLISHED,
+    IR_TOKEN_STATE_COUNT
+} ir_token_state;
+
 /* What a value is. TILE: levels tile and mapped, rank 0 = a program's scalar. UNIFORM and SLOTS:
- * level thread. TENSOR: a kernel parameter. PRIVATE: a private array of level thread. */
+ * level thread. TENSOR: a kernel parameter. PRIVATE: a private array of level thread. SCRATCH: an
+ * array that the lanes of a group share. TOKEN: the state of a scratch array, used up by what
+ * changes it. */
 typedef enum ir_form {
     IR_FORM_TILE,
     IR_FORM_UNIFORM,
     IR_FORM_SLOTS,
     IR_FORM_TENSOR,
-    IR_FORM_PRIVATE
+    IR_FORM_PRIVATE,
+    IR_FORM_SCRATCH,
+    IR_FORM_TOKEN
 } ir_form;
 
 typedef struct ir_value ir_value;
@@ -48,11 +77,14 @@ typedef struct ir_region ir_region;
 typedef struct ir_type {
     ir_form form;
     base_dtype dtype;
-    int rank;                                 /* TILE, TENSOR */
-    const layout_extent *extent[IR_MAX_RANK]; /* TILE, TENSOR. PRIVATE: extent[0] = cells */
+    int rank; /* TILE, TENSOR */
+    const layout_extent
+        *extent[IR_MAX_RANK];      /* TILE, TENSOR. PRIVATE, SCRATCH: extent[0] = cells */
     ir_value *domain[IR_MAX_RANK]; /* TILE: index scalar, elements 0..domain-1 of the axis are
                                       inside; NULL = full. It dominates the value. */
     int slots;                     /* SLOTS: k >= 1. PRIVATE: k of a cell, 0 = uniform cells */
+    ir_value *scratch;             /* TOKEN: the array; it dominates the value */
+    ir_token_state state;          /* TOKEN */
 } ir_type;
 
 /* Where a mapped tile value lives between the op that makes it and its uses in a later sweep. */
@@ -78,6 +110,10 @@ typedef struct ir_value {
     int32_t number;    /* unique in the module */
     ir_storage storage;
     ir_value_layout layout;
+    ir_scope
+        scope;   /* fact, SLOTS: every lane of the scope holds the same; NONE: nothing recorded */
+    bool ranged; /* fact, integers: low <= every position <= high */
+    int64_t low, high;
 } ir_value;
 
 /* How one dimension of a tensor is addressed. */
@@ -85,7 +121,7 @@ typedef enum ir_index_kind {
     IR_INDEX_POINT,  /* tile: an index scalar; drops the dimension */
     IR_INDEX_RANGE,  /* tile: start (operand or none = 0) and length; keeps the dimension */
     IR_INDEX_GATHER, /* tile: an index tile. All gathers of an access broadcast to one shape. */
-    IR_INDEX_AFFINE, /* thread: base + lane * lane_stride + slot * slot_stride, plus a vector */
+    IR_INDEX_AFFINE, /* thread: base + affine form of lane, subgroup and slot, plus a vector */
 } ir_index_kind;
 
 typedef struct ir_index {
@@ -93,23 +129,23 @@ typedef struct ir_index {
     int operand;                 /* POINT: the scalar. RANGE: the start, -1 = 0. GATHER: the tile.
                                     AFFINE: the uniform i64 base, -1 = 0 */
     const layout_extent *length; /* RANGE: extent of the tile axis */
-    bool inside; /* fact: proved 0 <= index < extent (POINT, GATHER), start >= 0 (RANGE) */
-    int vector;  /* AFFINE: operand with an i64(k) addend, -1 = none */
-    int64_t lane_stride, slot_stride; /* AFFINE */
+    bool inside;      /* fact: proved 0 <= index < extent (POINT, GATHER), start >= 0 (RANGE) */
+    int vector;       /* AFFINE: operand with an i64(k) addend, -1 = none */
+    ir_affine affine; /* AFFINE */
 } ir_index;
 
 typedef enum ir_mask_kind {
     IR_MASK_NONE,
-    IR_MASK_RANGE, /* thread: element lane * mask_lane_stride + slot * mask_slot_stride < count
-                      (uniform i64) */
+    IR_MASK_RANGE, /* thread: affine form < count (uniform i64) */
     IR_MASK_BITS,  /* thread: bool(k), or uniform bool */
 } ir_mask_kind;
 
-/* An access. Operands of the op: 0 the tensor, then what the indices, mask and fill name, and last
- * (store) the value. The result of a tile load has one axis per RANGE in order; with a GATHER, the
- * axes of the broadcast index tiles (then every other index is a POINT). A POINT or GATHER index
- * outside the tensor reads the fill, a store there is dropped. A stored tile has as domain, per
- * RANGE, exactly the prefix that is inside the tensor (`broadcast` narrows a full tile to it). */
+/* An access. Operands of the op: 0 the tensor (put, get: the scratch array), then what the indices,
+ * mask, fill and block name, then (store, put) the value, and last (put, get) the token. The result
+ * of a tile load has one axis per RANGE in order; with a GATHER, the axes of the broadcast index
+ * tiles (then every other index is a POINT). A POINT or GATHER index outside the tensor reads the
+ * fill, a store there is dropped. A stored tile has as domain, per RANGE, exactly the prefix that
+ * is inside the tensor (`broadcast` narrows a full tile to it). */
 typedef struct ir_access {
     int rank; /* of the tensor */
     ir_index index[IR_MAX_RANK];
@@ -119,23 +155,34 @@ typedef struct ir_access {
     bool injective;         /* fact, store: no two elements or programs write one cell */
     ir_mask_kind mask_kind; /* thread */
     int mask;               /* thread: operand, -1 = none */
-    int64_t mask_lane_stride, mask_slot_stride;
+    ir_affine mask_affine;
+    int block; /* put, get: operand with the block of the cluster whose scratch is meant (uniform
+                  i64); 0 = the own one */
     int width; /* consecutive elements of the last dimension that one vector access covers: mapped
                   and thread; 1 = unit */
 } ir_access;
 
+/* Numbers in the module's arena. */
+typedef struct ir_list {
+    int count;
+    const int64_t *items;
+} ir_list;
+
 typedef struct ir_attributes {
-    ir_constant constant;             /* constant */
-    const layout_extent *extent;      /* size, arange, private */
-    int parameter;                    /* parameter: index into module->parameters */
-    int axis;                         /* program, reduce, expand, drop */
-    ir_monoid monoid;                 /* reduce, fold, combine */
-    ir_nan nan;                       /* reduce, fold, combine */
-    ir_rounding rounding;             /* cast */
-    ir_access *access;                /* load, store */
-    int64_t lane_stride, slot_stride; /* iota */
-    int axis_count;                   /* sweep */
-    int axes[IR_MAX_RANK];            /* sweep: indices into module->axes, outermost first */
+    ir_constant constant;        /* constant */
+    const layout_extent *extent; /* size, arange, private */
+    int parameter;               /* parameter: index into module->parameters */
+    int axis;                    /* program, reduce, expand, drop */
+    ir_affine affine;            /* iota */
+    ir_scope scope;              /* sync */
+    ir_list lanes;               /* shuffle, xorslot: columns by lane bit. combine: masks */
+    ir_list slots;               /* rename: slots. shuffle: constants by slot; none = zeros */
+    ir_monoid monoid;            /* reduce, fold, combine */
+    ir_nan nan;                  /* reduce, fold, combine */
+    ir_rounding rounding;        /* cast */
+    ir_access *access;           /* load, store */
+    int axis_count;              /* sweep */
+    int axes[IR_MAX_RANK];       /* sweep: indices into module->axes, outermost first */
 } ir_attributes;
 
 struct ir_op {
@@ -212,11 +259,16 @@ typedef struct ir_module {
     /* mapped and thread */
     ir_axis *axes;
     int axis_count;
-    int lanes; /* lanes of the team */
+    int lanes;    /* lanes of the team, all subgroups together */
+    int subgroup; /* lanes of a subgroup; 0 = all lanes are one subgroup */
+    int cluster;  /* groups that run together and reach each other's scratch; 0 and 1 = none */
     uint64_t plan_hash;
     const char *machine; /* name of the machine planned for; NULL at level tile */
     /* thread */
     const layout_extent *groups; /* groups in the grid */
+    const struct ir_module
+        *implements; /* the canonical tile program that this one maps, with a pool
+                        of extents over the same symbols; NULL: not recorded */
 } ir_module;
 
 /* ---- modules ---- */
@@ -241,6 +293,16 @@ ir_op *ir_op_create(ir_module *module, ir_opcode opcode, base_location location,
 void ir_op_append(ir_region *region, ir_op *op);
 void ir_op_insert_before(ir_op *where, ir_op *op);
 void ir_op_remove(ir_op *op);
+
+/* Lanes of a subgroup, subgroups of a team. */
+int ir_module_subgroup_lanes(const ir_module *module);
+int ir_module_subgroups(const ir_module *module);
+/* The position of a thread of the team (all subgroups counted on) in a slot. */
+ir_position ir_module_position(const ir_module *module, int64_t thread, int64_t slot);
+
+/* The value that a store or put writes; the token that a put or get takes. NULL for other ops. */
+ir_value *ir_op_stored(const ir_op *op);
+ir_value *ir_op_token(const ir_op *op);
 
 /* The yield of a region, or NULL. */
 ir_op *ir_region_yield(const ir_region *region);

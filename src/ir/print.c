@@ -43,6 +43,26 @@ const char *ir_storage_name(ir_storage storage) {
     return storage_names[storage];
 }
 
+static const char *const scope_names[IR_SCOPE_COUNT] = {
+    [IR_SCOPE_NONE] = "none",         [IR_SCOPE_LANE] = "lane",   [IR_SCOPE_PROGRAM] = "program",
+    [IR_SCOPE_SUBGROUP] = "subgroup", [IR_SCOPE_GROUP] = "group", [IR_SCOPE_CLUSTER] = "cluster",
+    [IR_SCOPE_GRID] = "grid",
+};
+
+const char *ir_scope_name(ir_scope scope) {
+    return scope_names[scope];
+}
+
+static const char *const token_names[IR_TOKEN_STATE_COUNT] = {
+    [IR_TOKEN_FREE] = "free",
+    [IR_TOKEN_WRITTEN] = "written",
+    [IR_TOKEN_PUBLISHED] = "published",
+};
+
+const char *ir_token_state_name(ir_token_state state) {
+    return token_names[state];
+}
+
 static const char *const attribute_words[IR_ATTRIBUTE_COUNT] = {
     [IR_ATTRIBUTE_LITERAL] = "literal",
     [IR_ATTRIBUTE_EXTENT] = "extent",
@@ -53,12 +73,22 @@ static const char *const attribute_words[IR_ATTRIBUTE_COUNT] = {
     [IR_ATTRIBUTE_NAN] = "nan",
     [IR_ATTRIBUTE_AXIS] = "axis",
     [IR_ATTRIBUTE_AXES] = "axes",
-    [IR_ATTRIBUTE_LANE] = "lane",
-    [IR_ATTRIBUTE_SLOT] = "slot",
+    [IR_ATTRIBUTE_AFFINE] = "affine",
+    [IR_ATTRIBUTE_SCOPE] = "scope",
+    [IR_ATTRIBUTE_LANES] = "lanes",
+    [IR_ATTRIBUTE_SLOTS] = "slots",
+    [IR_ATTRIBUTE_XOR] = "xor",
 };
 
 const char *ir_attribute_word(ir_attribute attribute) {
     return attribute_words[attribute];
+}
+
+ir_list *ir_attribute_list(ir_attributes *attributes, ir_attribute attribute) {
+    if (attribute == IR_ATTRIBUTE_LANES)
+        return &attributes->lanes;
+    return attribute == IR_ATTRIBUTE_SLOTS || attribute == IR_ATTRIBUTE_XOR ? &attributes->slots
+                                                                            : NULL;
 }
 
 bool ir_attribute_leads(ir_attribute attribute) {
@@ -166,8 +196,9 @@ static void print_shape(const printer *p, const ir_type *type, const char *open,
 }
 
 /* A bare dtype is a rank-0 tile at tile and mapped, a uniform at thread; the other is spelled out.
+ * `own`: the array that the op itself makes, whose token does not name it.
  */
-static void print_type(const printer *p, const ir_type *type) {
+static void print_type(const printer *p, const ir_type *type, const ir_value *own) {
     bool thread = p->module->level == IR_THREAD;
     const char *dtype = base_dtype_name(type->dtype);
     switch (type->form) {
@@ -194,12 +225,25 @@ static void print_type(const printer *p, const ir_type *type) {
         print_extent(p, type->extent[0]);
         base_text_string(p->out, "]");
         return;
+    case IR_FORM_SCRATCH:
+        base_text_format(p->out, "scratch %s[", dtype);
+        print_extent(p, type->extent[0]);
+        base_text_string(p->out, "]");
+        return;
+    case IR_FORM_TOKEN:
+        base_text_format(p->out, "token %s", ir_token_state_name(type->state));
+        if (type->scratch != NULL && type->scratch != own) {
+            base_text_string(p->out, " ");
+            print_value(p, type->scratch);
+        }
+        return;
     }
 }
 
 /* Type, layout and storage of a result or argument: `f32<R, N> on (row, N) in private`. */
 static void print_declaration(const printer *p, const ir_value *value) {
-    print_type(p, &value->type);
+    bool fresh = value->definer != NULL && value->definer->opcode == IR_SCRATCH;
+    print_type(p, &value->type, fresh ? value->definer->results[0] : NULL);
     if (!p->facts)
         return;
     bool mapped = false;
@@ -214,6 +258,10 @@ static void print_declaration(const printer *p, const ir_value *value) {
     }
     if (value->storage != IR_STORAGE_NONE)
         base_text_format(p->out, " in %s", ir_storage_name(value->storage));
+    if (value->scope != IR_SCOPE_NONE)
+        base_text_format(p->out, " uniform %s", ir_scope_name(value->scope));
+    if (value->ranged)
+        base_text_format(p->out, " range [%" PRId64 ", %" PRId64 "]", value->low, value->high);
 }
 
 /* ---- accesses ---- */
@@ -221,14 +269,18 @@ static void print_operand(const printer *p, const ir_op *op, int operand) {
     print_value(p, operand >= 0 && operand < op->operand_count ? op->operands[operand] : NULL);
 }
 
-/* Terms joined by ` + `: `%b`, `lane*1`, `slot*8`, `vector %v`; `0` when there is none. */
-static void print_strides(const printer *p, bool *first, int64_t lane, int64_t slot) {
-    if (lane != 0)
-        base_text_format(p->out, "%slane*%" PRId64, *first ? "" : " + ", lane);
-    *first = *first && lane == 0;
-    if (slot != 0)
-        base_text_format(p->out, "%sslot*%" PRId64, *first ? "" : " + ", slot);
-    *first = *first && slot == 0;
+/* Terms joined by ` + `: `lane*1`, `slot/4 % 2*8`. */
+static void print_terms(const printer *p, bool *first, const ir_affine *affine) {
+    for (int i = 0; i < affine->count && i < IR_MAX_TERMS; i++) {
+        const ir_term *term = &affine->terms[i];
+        base_text_format(p->out, "%s%s", *first ? "" : " + ", layout_holder_name(term->holder));
+        if (term->divide != 1)
+            base_text_format(p->out, "/%" PRId64, term->divide);
+        if (term->modulus != 0)
+            base_text_format(p->out, " %% %" PRId64, term->modulus);
+        base_text_format(p->out, "*%" PRId64, term->stride);
+        *first = false;
+    }
 }
 
 static void print_affine(const printer *p, const ir_op *op, const ir_index *index) {
@@ -239,7 +291,7 @@ static void print_affine(const printer *p, const ir_op *op, const ir_index *inde
         print_operand(p, op, index->operand);
         first = false;
     }
-    print_strides(p, &first, index->lane_stride, index->slot_stride);
+    print_terms(p, &first, &index->affine);
     if (index->vector != -1) {
         base_text_string(p->out, first ? "vector " : " + vector ");
         print_operand(p, op, index->vector);
@@ -288,7 +340,7 @@ static void print_mask(const printer *p, const ir_op *op, const ir_access *acces
         return;
     case IR_MASK_RANGE:
         base_text_string(p->out, " mask=");
-        print_strides(p, &first, access->mask_lane_stride, access->mask_slot_stride);
+        print_terms(p, &first, &access->mask_affine);
         base_text_string(p->out, first ? "0 < " : " < ");
         print_operand(p, op, access->mask);
         return;
@@ -306,9 +358,13 @@ static void print_access(const printer *p, const ir_op *op) {
         print_index(p, op, &access->index[i]);
     }
     base_text_string(p->out, access == NULL ? "?]" : "]");
-    if (op->opcode == IR_STORE) {
+    if (op->opcode == IR_STORE || op->opcode == IR_PUT) {
         base_text_string(p->out, ", ");
-        print_operand(p, op, op->operand_count - 1);
+        print_value(p, ir_op_stored(op));
+    }
+    if (op->opcode == IR_PUT || op->opcode == IR_GET) {
+        base_text_string(p->out, ", ");
+        print_value(p, ir_op_token(op));
     }
     if (access == NULL)
         return;
@@ -320,6 +376,10 @@ static void print_access(const printer *p, const ir_op *op) {
     base_text_string(p->out, access->unique ? " unique" : "");
     base_text_string(p->out, access->injective && p->facts ? " injective" : "");
     print_mask(p, op, access);
+    if (access->block != 0) {
+        base_text_string(p->out, " block=");
+        print_operand(p, op, access->block);
+    }
     if (access->width > 1)
         base_text_format(p->out, " width=%d", access->width);
 }
@@ -341,8 +401,23 @@ static void print_axes(const printer *p, const ir_attributes *attributes) {
     base_text_string(p->out, ")");
 }
 
+static void print_list(const printer *p, const ir_list *list) {
+    for (int i = 0; i < list->count; i++)
+        base_text_format(p->out, "%s%" PRId64, i == 0 ? "(" : ", ", list->items[i]);
+    base_text_string(p->out, ")");
+}
+
+static void print_affine_form(const printer *p, const ir_affine *affine) {
+    bool first = true;
+    print_terms(p, &first, affine);
+    base_text_string(p->out, first ? "0" : "");
+}
+
 static void print_attribute(const printer *p, const ir_op *op, ir_attribute attribute) {
     const ir_attributes *attributes = &op->attributes;
+    const ir_list *list = ir_attribute_list((ir_attributes *)attributes, attribute);
+    if (list != NULL && list->count == 0)
+        return;
     base_text_string(p->out, " ");
     if (!ir_attribute_leads(attribute))
         base_text_format(p->out, "%s=", ir_attribute_word(attribute));
@@ -374,11 +449,16 @@ static void print_attribute(const printer *p, const ir_op *op, ir_attribute attr
     case IR_ATTRIBUTE_AXES:
         print_axes(p, attributes);
         return;
-    case IR_ATTRIBUTE_LANE:
-        base_text_format(p->out, "%" PRId64, attributes->lane_stride);
+    case IR_ATTRIBUTE_AFFINE:
+        print_affine_form(p, &attributes->affine);
         return;
-    case IR_ATTRIBUTE_SLOT:
-        base_text_format(p->out, "%" PRId64, attributes->slot_stride);
+    case IR_ATTRIBUTE_SCOPE:
+        base_text_string(p->out, ir_scope_name(attributes->scope));
+        return;
+    case IR_ATTRIBUTE_LANES:
+    case IR_ATTRIBUTE_SLOTS:
+    case IR_ATTRIBUTE_XOR:
+        print_list(p, list);
         return;
     case IR_ATTRIBUTE_COUNT:
         return;
@@ -471,7 +551,7 @@ static void print_parameter(const printer *p, const ir_parameter *parameter) {
     if (parameter->is_tensor) {
         print_value(p, parameter->value);
         base_text_format(p->out, ": %s ", modes[parameter->mode]);
-        print_type(p, &parameter->value->type);
+        print_type(p, &parameter->value->type, NULL);
     } else {
         base_text_format(p->out, "%s: %s", parameter->name, base_dtype_name(parameter->dtype));
         if (parameter->has_default) {
@@ -500,6 +580,10 @@ static void print_target(const printer *p) {
     const ir_module *module = p->module;
     if (module->level != IR_TILE || module->lanes != 1)
         base_text_format(p->out, "  team %d\n", module->lanes);
+    if (module->subgroup != 0)
+        base_text_format(p->out, "  subgroup %d\n", module->subgroup);
+    if (module->cluster != 0)
+        base_text_format(p->out, "  cluster %d\n", module->cluster);
     if (p->facts && module->machine != NULL) {
         base_text_string(p->out, "  machine ");
         print_string(p->out, module->machine);
@@ -513,6 +597,12 @@ static void print_target(const printer *p) {
         base_text_string(p->out, "  groups ");
         print_extent(p, module->groups);
         base_text_string(p->out, "\n");
+    }
+    if (p->facts && module->implements != NULL) {
+        printer inner = printer_for(p->out, module->implements, true);
+        base_text_string(p->out, "  implements {\n");
+        print_region(&inner, &module->implements->body, 2);
+        base_text_string(p->out, "  }\n");
     }
 }
 

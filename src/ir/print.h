@@ -12,6 +12,8 @@ void ir_op_print(base_text *out, const ir_module *module, const ir_op *op);
 
 /* ---- words of the text form, for its reader ---- */
 const char *ir_storage_name(ir_storage storage); /* `none`, `registers`, ... */
+const char *ir_scope_name(ir_scope scope);       /* `lane`, `group`, ... */
+const char *ir_token_state_name(ir_token_state state);
 
 /* What an op carries in text (attributes.def). */
 typedef enum ir_attribute {
@@ -20,15 +22,20 @@ typedef enum ir_attribute {
     IR_ATTRIBUTE_PARAMETER,
     IR_ATTRIBUTE_PROGRAM,
     IR_ATTRIBUTE_MONOID,
+    IR_ATTRIBUTE_AFFINE,
+    IR_ATTRIBUTE_SCOPE,
     IR_ATTRIBUTE_ROUNDING, /* from here on `word=value`, after the operands */
     IR_ATTRIBUTE_NAN,
     IR_ATTRIBUTE_AXIS,
     IR_ATTRIBUTE_AXES,
-    IR_ATTRIBUTE_LANE,
-    IR_ATTRIBUTE_SLOT,
+    IR_ATTRIBUTE_LANES,
+    IR_ATTRIBUTE_SLOTS,
+    IR_ATTRIBUTE_XOR,
     IR_ATTRIBUTE_COUNT
 } ir_attribute;
 
+/* The list that the attribute stands for; NULL for other attributes. An empty one has no text. */
+ir_list *ir_attribute_list(ir_attributes *attributes, ir_attribute attribute);
 bool ir_attribute_leads(ir_attribute attribute); /* stands before the operands */
 const char *ir_attribute_word(ir_attribute attribute);
 /* Bit ir_attribute of the result is set for each row of the op; text order is enum order. */

@@ -31,6 +31,21 @@ uint64_t pass_hash_extent(uint64_t hash, const layout_extent *extent) {
     return pass_hash_extent(pass_hash_extent(hash, extent->left), extent->right);
 }
 
+static uint64_t hash_affine(uint64_t hash, const ir_affine *affine) {
+    for (int i = 0; i < affine->count; i++) {
+        const ir_term *term = &affine->terms[i];
+        int64_t words[] = {(int64_t)term->holder, term->divide, term->modulus, term->stride};
+        hash = base_hash_bytes(hash, words, sizeof words);
+    }
+    return pass_hash_word(hash, affine->count);
+}
+
+static uint64_t hash_list(uint64_t hash, const ir_list *list) {
+    for (int i = 0; i < list->count; i++)
+        hash = pass_hash_word(hash, list->items[i]);
+    return pass_hash_word(hash, list->count);
+}
+
 static uint64_t hash_access(uint64_t hash, const ir_access *access) {
     int64_t words[] = {access->rank,
                        access->fill,
@@ -38,15 +53,13 @@ static uint64_t hash_access(uint64_t hash, const ir_access *access) {
                        access->unique,
                        (int64_t)access->mask_kind,
                        access->mask,
-                       access->mask_lane_stride,
-                       access->mask_slot_stride,
+                       access->block,
                        access->width};
-    hash = base_hash_bytes(hash, words, sizeof words);
+    hash = hash_affine(base_hash_bytes(hash, words, sizeof words), &access->mask_affine);
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
-        int64_t parts[] = {(int64_t)index->kind, index->operand, index->vector, index->lane_stride,
-                           index->slot_stride};
-        hash = base_hash_bytes(hash, parts, sizeof parts);
+        int64_t parts[] = {(int64_t)index->kind, index->operand, index->vector};
+        hash = hash_affine(base_hash_bytes(hash, parts, sizeof parts), &index->affine);
         hash = pass_hash_extent(hash, index->length);
     }
     return hash;
@@ -68,9 +81,10 @@ uint64_t pass_attributes_hash(uint64_t hash, const ir_op *op) {
         hash = pass_hash_extent(hash, a->extent);
     if (has_monoid(op->opcode))
         hash = pass_hash_word(pass_hash_word(hash, (int64_t)a->monoid), (int64_t)a->nan);
-    int64_t words[] = {a->parameter,   a->axis,        (int64_t)a->rounding,
-                       a->lane_stride, a->slot_stride, a->axis_count};
-    hash = base_hash_bytes(hash, words, sizeof words);
+    int64_t words[] = {a->parameter, a->axis, (int64_t)a->rounding, (int64_t)a->scope,
+                       a->axis_count};
+    hash = hash_affine(base_hash_bytes(hash, words, sizeof words), &a->affine);
+    hash = hash_list(hash_list(hash, &a->lanes), &a->slots);
     for (int i = 0; i < a->axis_count; i++)
         hash = pass_hash_word(hash, a->axes[i]);
     return a->access == NULL ? hash : hash_access(hash, a->access);
@@ -81,13 +95,12 @@ static bool access_equal(const ir_access *a, const ir_access *b) {
         return a == b;
     bool same = a->rank == b->rank && a->fill == b->fill && a->fill_declared == b->fill_declared &&
                 a->unique == b->unique && a->mask_kind == b->mask_kind && a->mask == b->mask &&
-                a->mask_lane_stride == b->mask_lane_stride &&
-                a->mask_slot_stride == b->mask_slot_stride && a->width == b->width;
+                a->block == b->block && ir_affine_equal(&a->mask_affine, &b->mask_affine) &&
+                a->width == b->width;
     for (int i = 0; same && i < a->rank; i++) {
         const ir_index *x = &a->index[i], *y = &b->index[i];
         same = x->kind == y->kind && x->operand == y->operand && x->length == y->length &&
-               x->vector == y->vector && x->lane_stride == y->lane_stride &&
-               x->slot_stride == y->slot_stride;
+               x->vector == y->vector && ir_affine_equal(&x->affine, &y->affine);
     }
     return same;
 }
@@ -99,6 +112,13 @@ static bool constant_equal(const ir_constant *a, const ir_constant *b) {
                                          : a->integer == b->integer;
 }
 
+static bool list_equal(const ir_list *a, const ir_list *b) {
+    bool equal = a->count == b->count;
+    for (int i = 0; equal && i < a->count; i++)
+        equal = a->items[i] == b->items[i];
+    return equal;
+}
+
 bool pass_attributes_equal(const ir_op *left, const ir_op *right) {
     const ir_attributes *a = &left->attributes, *b = &right->attributes;
     if (left->opcode != right->opcode)
@@ -108,6 +128,7 @@ bool pass_attributes_equal(const ir_op *left, const ir_op *right) {
     if (has_monoid(left->opcode) && (a->monoid != b->monoid || a->nan != b->nan))
         return false;
     return a->extent == b->extent && a->parameter == b->parameter && a->axis == b->axis &&
-           a->rounding == b->rounding && a->lane_stride == b->lane_stride &&
-           a->slot_stride == b->slot_stride && access_equal(a->access, b->access);
+           a->rounding == b->rounding && a->scope == b->scope &&
+           ir_affine_equal(&a->affine, &b->affine) && list_equal(&a->lanes, &b->lanes) &&
+           list_equal(&a->slots, &b->slots) && access_equal(a->access, b->access);
 }

@@ -89,7 +89,7 @@ static ir_value *program_index(expand_state *state, int program, ir_value *at) {
     if (lanes > 1) {
         ir_type type = ir_type_slots(BASE_I64, 1);
         ir_op *iota = ir_build_op(b, IR_IOTA, 0, NULL, 1, &type, 0);
-        iota->attributes.lane_stride = 1;
+        iota->attributes.affine = ir_affine_of(1, 0);
         ir_value *base = ir_build_binary(b, IR_MUL, at, ir_build_integer(b, BASE_I64, lanes));
         ir_value *index = ir_build_binary(b, IR_ADD, base, iota->results[0]);
         ir_value *count = ir_build_size(b, program_count(state, program));

@@ -53,8 +53,7 @@ ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped)
 static ir_value *build_iota(expand_state *state) {
     ir_type type = ir_type_slots(BASE_I64, state->slots);
     ir_op *op = ir_build_op(&state->builder, IR_IOTA, 0, NULL, 1, &type, 0);
-    op->attributes.lane_stride = state->lane_weight;
-    op->attributes.slot_stride = state->slot_weight;
+    op->attributes.affine = ir_affine_of(state->lane_weight, state->slot_weight);
     return op->results[0];
 }
 

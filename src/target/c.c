@@ -211,11 +211,11 @@ static void c_iota(target_emitter *e, const ir_op *op) {
     const ir_value *result = op->results[0];
     target_emit_take_names(e, result, NULL);
     for (int s = 0; s < target_emit_slots(&result->type); s++) {
-        uint64_t offset = (uint64_t)s * (uint64_t)op->attributes.slot_stride;
+        int64_t offset = ir_affine_at(&op->attributes.affine, (ir_position){.slot = s}), stride = 0;
+        ir_affine_stride(&op->attributes.affine, LAYOUT_LANE, &stride);
         target_emit_define(e, result, s,
-                           c_vectors(e)
-                               ? target_c_iota(e, op->attributes.lane_stride, (int64_t)offset)
-                               : target_emit_integer(e, (int64_t)offset));
+                           c_vectors(e) ? target_c_iota(e, stride, offset)
+                                        : target_emit_integer(e, (int64_t)offset));
     }
 }
 

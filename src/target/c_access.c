@@ -1,7 +1,7 @@
 /* Loads and stores in C: one vector access per slot where the lanes are neighbours in memory.
  *
- * The address of an element is the sum over dimensions of (base + lane * lane_stride + slot *
- * slot_stride + vector) * stride; the last stride is 1. What the addresses of a slot look like
+ * The address of an element is the sum over dimensions of (base + affine form of lane and slot +
+ * vector) * stride; the last stride is 1. What the addresses of a slot look like
  * (`shape`) and which lanes take part (`guard`) choose the function of the prelude:
  *
  *                 all lanes       one condition    the first n             a mask
@@ -45,6 +45,13 @@ typedef struct access_state {
     access_shape shape;
     int slots;
 } access_state;
+
+/* What one lane adds. */
+static int64_t lanes_of(const ir_affine *affine) {
+    int64_t stride = 0;
+    ir_affine_stride(affine, LAYOUT_LANE, &stride);
+    return stride;
+}
 
 /* ---- sums ---- */
 
@@ -94,7 +101,7 @@ static const char *slot_offset(const access_state *s, bool wrap, int slot) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++) {
         const ir_index *index = &s->access->index[d];
-        const char *part = number(s, (int64_t)((uint64_t)slot * (uint64_t)index->slot_stride));
+        const char *part = number(s, ir_affine_at(&index->affine, (ir_position){.slot = slot}));
         if (index->vector >= 0 && !s->vector)
             part = add(s, wrap, part, target_emit_name(s->e, s->op->operands[index->vector], slot));
         sum = add(s, wrap, sum, times(s, wrap, part, s->strides[d]));
@@ -112,7 +119,7 @@ static const char *lane_stride(const access_state *s) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++)
         sum = add(s, true, sum,
-                  times(s, true, number(s, s->access->index[d].lane_stride), s->strides[d]));
+                  times(s, true, number(s, lanes_of(&s->access->index[d].affine)), s->strides[d]));
     return sum;
 }
 
@@ -147,18 +154,18 @@ static const char *addresses(const access_state *s, int slot) {
 static access_guard guard_of_range(const access_state *s, int slot) {
     const ir_access *access = s->access;
     const char *count = target_emit_name(s->e, s->op->operands[access->mask], 0);
-    int64_t first = slot * access->mask_slot_stride;
-    if (!s->vector || access->mask_lane_stride == 0)
+    int64_t first = ir_affine_at(&access->mask_affine, (ir_position){.slot = slot});
+    if (!s->vector || lanes_of(&access->mask_affine) == 0)
         return (access_guard){
             GUARD_IF, target_emit_text(s->e, "%s > %s", count, target_emit_integer(s->e, first))};
-    if (access->mask_lane_stride == 1 && first >= 0)
+    if (lanes_of(&access->mask_affine) == 1 && first >= 0)
         return (access_guard){GUARD_FIRST, target_emit_text(s->e, "left(%s, %s)", count,
                                                             target_emit_integer(s->e, first))};
     int lanes = s->e->module->lanes;
-    return (access_guard){GUARD_LANES,
-                          target_emit_text(s->e, "lt_i64x%d(%s, splat_i64x%d(%s))", lanes,
-                                           target_c_iota(s->e, access->mask_lane_stride, first),
-                                           lanes, count)};
+    return (access_guard){
+        GUARD_LANES,
+        target_emit_text(s->e, "lt_i64x%d(%s, splat_i64x%d(%s))", lanes,
+                         target_c_iota(s->e, lanes_of(&access->mask_affine), first), lanes, count)};
 }
 
 static access_guard guard_of_mask(const access_state *s, int slot) {
@@ -212,13 +219,14 @@ static access_shape shape_of(const access_state *s) {
         return SHAPE_SCATTERED;
     bool same = true, outer_same = true;
     for (int d = 0; d < access->rank; d++) {
-        same = same && access->index[d].lane_stride == 0;
-        outer_same = outer_same && (d == access->rank - 1 || access->index[d].lane_stride == 0);
+        same = same && lanes_of(&access->index[d].affine) == 0;
+        outer_same =
+            outer_same && (d == access->rank - 1 || lanes_of(&access->index[d].affine) == 0);
     }
     if (same)
         return SHAPE_SAME;
-    return outer_same && access->index[access->rank - 1].lane_stride == 1 ? SHAPE_NEIGHBOURS
-                                                                          : SHAPE_STRIDED;
+    return outer_same && lanes_of(&access->index[access->rank - 1].affine) == 1 ? SHAPE_NEIGHBOURS
+                                                                                : SHAPE_STRIDED;
 }
 
 /* The parameter of a tensor value. */
@@ -249,7 +257,7 @@ static access_state access_begin(target_emitter *e, const ir_op *op) {
     for (int d = 0; d < access->rank; d++) {
         s.strides[d] = d == access->rank - 1 ? NULL : e->parameters[parameter].strides[d];
         s.scattered = s.scattered || access->index[d].vector >= 0;
-        lanes_differ = lanes_differ || access->index[d].lane_stride != 0;
+        lanes_differ = lanes_differ || lanes_of(&access->index[d].affine) != 0;
     }
     if (op->result_count > 0) {
         s.slots = target_emit_slots(&op->results[0]->type);

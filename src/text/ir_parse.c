@@ -270,10 +270,10 @@ static bool read_axis(text_ir_parser *parser, int64_t *capacity) {
     return true;
 }
 
-static bool read_team(text_ir_parser *parser) {
+static bool read_lanes(text_ir_parser *parser, int *count) {
     int64_t lanes = 0;
     bool ok = text_ir_read_integer(parser, INT32_MIN, INT32_MAX, &lanes);
-    parser->module->lanes = (int)lanes;
+    *count = (int)lanes;
     return ok;
 }
 
@@ -291,6 +291,59 @@ static bool read_plan(text_ir_parser *parser) {
     return true;
 }
 
+/* A label under which ops name a parameter: the name, or what the printer writes where that is
+ * taken. */
+static void define_parameter(text_ir_parser *parser, const char *text, ir_value *value) {
+    text_ir_token token = {.kind = TEXT_IR_LABEL, .text = text, .length = strlen(text)};
+    if (text_ir_names_find(&parser->labels, token.text, token.length) < 0)
+        text_ir_define(parser, &token, value);
+}
+
+static void define_parameters(text_ir_parser *parser, ir_module *inner) {
+    ir_module *outer = parser->module;
+    inner->parameters = BASE_NEW_ARRAY(parser->arena, ir_parameter, outer->parameter_count);
+    inner->parameter_count = outer->parameter_count;
+    parser->module = inner;
+    for (int i = 0, position = 0; i < outer->parameter_count; i++) {
+        ir_parameter *parameter = &inner->parameters[i];
+        *parameter = outer->parameters[i];
+        if (!parameter->is_tensor)
+            continue;
+        parameter->value = ir_value_create(inner, parameter->value->type, parameter->name);
+        define_parameter(parser, parameter->name, parameter->value);
+        define_parameter(
+            parser, base_diagnostics_text(parser->diagnostics, "%s.%d", parameter->name, position),
+            parameter->value);
+        define_parameter(parser, base_diagnostics_text(parser->diagnostics, "%d", position++),
+                         parameter->value);
+    }
+}
+
+/* The tile program that a module maps, over the same sizes, parameters and programs. */
+static bool read_implements(text_ir_parser *parser) {
+    text_ir_parser saved = *parser;
+    ir_module *outer = parser->module;
+    if (outer->level == IR_TILE || outer->implements != NULL)
+        return text_ir_fail(parser, "ir-syntax", "one such block, at level mapped or thread",
+                            "a block that cannot stand here");
+    ir_module *inner = ir_module_create(parser->arena, outer->name, outer->source);
+    inner->extents = outer->extents;
+    inner->checks = outer->checks;
+    inner->check_count = outer->check_count;
+    memcpy(inner->programs, outer->programs, sizeof inner->programs);
+    inner->program_count = outer->program_count;
+    parser->labels = (text_ir_names){0};
+    define_parameters(parser, inner);
+    bool ok = text_ir_expect(parser, "{") && text_ir_read_region(parser, &inner->body);
+    outer->extents = inner->extents;
+    outer->implements = inner;
+    parser->module = outer;
+    parser->labels = saved.labels;
+    if (ok)
+        text_ir_lexer_next(&parser->lexer); /* the `}` */
+    return ok;
+}
+
 static bool read_head_line(text_ir_parser *parser, int64_t *axis_capacity) {
     text_ir_lexer *lexer = &parser->lexer;
     if (text_ir_lexer_accept(lexer, "source"))
@@ -300,7 +353,13 @@ static bool read_head_line(text_ir_parser *parser, int64_t *axis_capacity) {
     if (text_ir_lexer_accept(lexer, "check"))
         return read_check(parser);
     if (text_ir_lexer_accept(lexer, "team"))
-        return read_team(parser);
+        return read_lanes(parser, &parser->module->lanes);
+    if (text_ir_lexer_accept(lexer, "subgroup"))
+        return read_lanes(parser, &parser->module->subgroup);
+    if (text_ir_lexer_accept(lexer, "cluster"))
+        return read_lanes(parser, &parser->module->cluster);
+    if (text_ir_lexer_accept(lexer, "implements"))
+        return read_implements(parser);
     if (text_ir_lexer_accept(lexer, "machine"))
         return read_machine(parser);
     if (text_ir_lexer_accept(lexer, "plan"))
@@ -309,9 +368,11 @@ static bool read_head_line(text_ir_parser *parser, int64_t *axis_capacity) {
         return read_axis(parser, axis_capacity);
     if (text_ir_lexer_accept(lexer, "groups"))
         return text_ir_read_extent(parser, &parser->module->groups);
-    return text_ir_fail(parser, "ir-syntax",
-                        "source, program, check, team, machine, plan, axis, groups or `{`",
-                        "not a line of the head");
+    return text_ir_fail(
+        parser, "ir-syntax",
+        "source, program, check, team, subgroup, cluster, machine, plan, axis, groups, "
+        "implements or `{`",
+        "not a line of the head");
 }
 
 static void expect_line_end(text_ir_parser *parser) {

@@ -29,6 +29,9 @@ typedef struct text_ir_declaration {
     ir_type type;
     ir_value_layout layout;
     ir_storage storage;
+    ir_scope scope;
+    bool ranged;
+    int64_t low, high;
 } text_ir_declaration;
 
 /* Reports at the current token with what was found; returns false. */
@@ -44,6 +47,7 @@ bool text_ir_define(text_ir_parser *parser, const text_ir_token *token, ir_value
 bool text_ir_read_value(text_ir_parser *parser, ir_value **value);
 bool text_ir_read_integer(text_ir_parser *parser, int64_t least, int64_t greatest, int64_t *value);
 bool text_ir_read_constant(text_ir_parser *parser, base_dtype dtype, ir_constant *constant);
+bool text_ir_read_scope(text_ir_parser *parser, ir_scope *scope);
 bool text_ir_read_extent(text_ir_parser *parser, const layout_extent **extent);
 bool text_ir_read_dtype(text_ir_parser *parser, base_dtype *dtype);
 bool text_ir_read_tensor_type(text_ir_parser *parser, ir_type *type);

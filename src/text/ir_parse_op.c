@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+enum { TEXT_IR_LIST = 4096 /* numbers in one list */ };
+
 /* An op under construction. */
 typedef struct draft {
     text_ir_token *labels;
@@ -125,6 +127,62 @@ static bool read_axes(text_ir_parser *parser, ir_attributes *attributes) {
     return true;
 }
 
+static bool read_list(text_ir_parser *parser, ir_list *list) {
+    int64_t *items = NULL, count = 0, capacity = 0, number = 0;
+    if (!text_ir_expect(parser, "("))
+        return false;
+    do {
+        if (!text_ir_read_integer(parser, INT64_MIN, INT64_MAX, &number))
+            return false;
+        if (count == TEXT_IR_LIST)
+            return text_ir_fail(parser, "ir-number", "at most 4096 numbers",
+                                "a list that is too long");
+        BASE_PUSH(parser->arena, items, count, capacity, number);
+    } while (text_ir_lexer_accept(&parser->lexer, ","));
+    *list = (ir_list){.count = (int)count, .items = items};
+    return text_ir_expect(parser, ")");
+}
+
+/* `lane/8 % 4*16`; *is_term false: something else stands there. */
+static bool read_term(text_ir_parser *parser, ir_affine *affine, bool *is_term) {
+    static const layout_holder holders[] = {LAYOUT_LANE, LAYOUT_SUBGROUP, LAYOUT_SLOT};
+    ir_term term = {.divide = 1};
+    *is_term = false;
+    for (int i = 0; i < 3 && !*is_term; i++) {
+        term.holder = holders[i];
+        *is_term = text_ir_lexer_accept(&parser->lexer, layout_holder_name(term.holder));
+    }
+    if (!*is_term)
+        return true;
+    if (text_ir_lexer_accept(&parser->lexer, "/") &&
+        !text_ir_read_integer(parser, 1, INT32_MAX, &term.divide))
+        return false;
+    if (text_ir_lexer_accept(&parser->lexer, "%") &&
+        !text_ir_read_integer(parser, 1, INT32_MAX, &term.modulus))
+        return false;
+    if (!text_ir_expect(parser, "*") ||
+        !text_ir_read_integer(parser, INT64_MIN, INT64_MAX, &term.stride))
+        return false;
+    return ir_affine_add(affine, term) ||
+           text_ir_fail(parser, "ir-number", "at most 8 terms", "too many terms");
+}
+
+/* Terms joined by `+`, or `0`. */
+static bool read_terms(text_ir_parser *parser, ir_affine *affine, const char *expected) {
+    int64_t zero = 0;
+    if (parser->lexer.token.kind == TEXT_IR_NUMBER)
+        return text_ir_read_integer(parser, 0, 0, &zero);
+    do {
+        bool term = false;
+        if (!read_term(parser, affine, &term))
+            return false;
+        if (!term)
+            return text_ir_fail(parser, "ir-syntax", expected,
+                                "not a term of lane, subgroup or slot");
+    } while (text_ir_lexer_accept(&parser->lexer, "+"));
+    return true;
+}
+
 static bool read_attribute_value(text_ir_parser *parser, draft *d, ir_attribute attribute) {
     ir_attributes *a = &d->attributes;
     ir_module *module = parser->module;
@@ -158,10 +216,14 @@ static bool read_attribute_value(text_ir_parser *parser, draft *d, ir_attribute 
         return ok;
     case IR_ATTRIBUTE_AXES:
         return read_axes(parser, a);
-    case IR_ATTRIBUTE_LANE:
-        return text_ir_read_integer(parser, INT64_MIN, INT64_MAX, &a->lane_stride);
-    case IR_ATTRIBUTE_SLOT:
-        return text_ir_read_integer(parser, INT64_MIN, INT64_MAX, &a->slot_stride);
+    case IR_ATTRIBUTE_AFFINE:
+        return read_terms(parser, &a->affine, "terms such as lane*1 + slot*8");
+    case IR_ATTRIBUTE_SCOPE:
+        return text_ir_read_scope(parser, &a->scope);
+    case IR_ATTRIBUTE_LANES:
+    case IR_ATTRIBUTE_SLOTS:
+    case IR_ATTRIBUTE_XOR:
+        return read_list(parser, ir_attribute_list(a, attribute));
     case IR_ATTRIBUTE_COUNT:
         return true;
     }
@@ -173,6 +235,9 @@ static bool read_attributes(text_ir_parser *parser, draft *d, bool leading) {
     for (int i = 0; i < IR_ATTRIBUTE_COUNT; i++) {
         ir_attribute attribute = (ir_attribute)i;
         if (((set >> i) & 1) == 0 || ir_attribute_leads(attribute) != leading)
+            continue;
+        if (ir_attribute_list(&d->attributes, attribute) != NULL &&
+            !text_ir_lexer_is(&parser->lexer, ir_attribute_word(attribute)))
             continue;
         if (!leading &&
             (!text_ir_expect(parser, ir_attribute_word(attribute)) || !text_ir_expect(parser, "=")))
@@ -208,17 +273,6 @@ static bool read_operands(text_ir_parser *parser, draft *d) {
     return true;
 }
 
-/* `lane*1`, `slot*8`; *is_stride false: the term is something else. */
-static bool read_stride(text_ir_parser *parser, int64_t *lane, int64_t *slot, bool *is_stride) {
-    bool of_lane = text_ir_lexer_is(&parser->lexer, "lane");
-    *is_stride = of_lane || text_ir_lexer_is(&parser->lexer, "slot");
-    if (!*is_stride)
-        return true;
-    text_ir_lexer_next(&parser->lexer);
-    return text_ir_expect(parser, "*") &&
-           text_ir_read_integer(parser, INT64_MIN, INT64_MAX, of_lane ? lane : slot);
-}
-
 static bool read_affine(text_ir_parser *parser, draft *d, ir_index *index) {
     index->kind = IR_INDEX_AFFINE;
     if (parser->lexer.token.kind == TEXT_IR_NUMBER) {
@@ -226,16 +280,16 @@ static bool read_affine(text_ir_parser *parser, draft *d, ir_index *index) {
         return text_ir_read_integer(parser, 0, 0, &zero);
     }
     do {
-        bool stride = false, ok = true;
+        bool term = false, ok = true;
         if (parser->lexer.token.kind == TEXT_IR_LABEL && index->operand == -1)
             ok = read_operand(parser, d, &index->operand);
         else if (text_ir_lexer_accept(&parser->lexer, "vector"))
             ok = read_operand(parser, d, &index->vector);
-        else if (read_stride(parser, &index->lane_stride, &index->slot_stride, &stride) && !stride)
+        else if (read_term(parser, &index->affine, &term) && !term)
             ok = text_ir_fail(parser, "ir-syntax", "a value, lane*n, slot*n or vector %v",
                               "not a term of an affine index");
         else
-            ok = stride;
+            ok = term;
         if (!ok)
             return false;
     } while (text_ir_lexer_accept(&parser->lexer, "+"));
@@ -286,21 +340,8 @@ static bool read_mask(text_ir_parser *parser, draft *d, ir_access *access) {
     if (parser->lexer.token.kind == TEXT_IR_LABEL)
         return read_operand(parser, d, &access->mask);
     access->mask_kind = IR_MASK_RANGE;
-    int64_t zero = 0;
-    if (parser->lexer.token.kind == TEXT_IR_NUMBER) {
-        if (!text_ir_read_integer(parser, 0, 0, &zero))
-            return false;
-    } else {
-        do {
-            bool stride = false;
-            if (!read_stride(parser, &access->mask_lane_stride, &access->mask_slot_stride, &stride))
-                return false;
-            if (!stride)
-                return text_ir_fail(parser, "ir-syntax", "a bool value, or lane*n + slot*n < %c",
-                                    "not a mask");
-        } while (text_ir_lexer_accept(&parser->lexer, "+"));
-    }
-    return text_ir_expect(parser, "<") && read_operand(parser, d, &access->mask);
+    return read_terms(parser, &access->mask_affine, "a bool value, or lane*n + slot*n < %c") &&
+           text_ir_expect(parser, "<") && read_operand(parser, d, &access->mask);
 }
 
 static bool read_access_attributes(text_ir_parser *parser, draft *d, ir_access *access) {
@@ -313,6 +354,9 @@ static bool read_access_attributes(text_ir_parser *parser, draft *d, ir_access *
     access->injective = text_ir_lexer_accept(&parser->lexer, "injective");
     if (!read_mask(parser, d, access))
         return false;
+    if (text_ir_lexer_accept(&parser->lexer, "block") &&
+        (!text_ir_expect(parser, "=") || !read_operand(parser, d, &access->block)))
+        return false;
     if (text_ir_lexer_accept(&parser->lexer, "width") &&
         (!text_ir_expect(parser, "=") || !text_ir_read_integer(parser, 1, 1 << 20, &width)))
         return false;
@@ -324,7 +368,7 @@ static bool read_access(text_ir_parser *parser, draft *d) {
     ir_access *access = BASE_NEW(parser->arena, ir_access);
     *access = (ir_access){.fill = -1, .mask = -1};
     d->attributes.access = access;
-    ir_value *stored = NULL;
+    ir_value *stored = NULL, *token = NULL;
     int tensor = 0;
     if (!read_operand(parser, d, &tensor) || !text_ir_expect(parser, "["))
         return false;
@@ -337,13 +381,18 @@ static bool read_access(text_ir_parser *parser, draft *d) {
             return false;
         access->rank++;
     }
-    if (d->opcode == IR_STORE &&
-        (!text_ir_expect(parser, ",") || !text_ir_read_value(parser, &stored)))
+    bool stores = d->opcode == IR_STORE || d->opcode == IR_PUT;
+    bool takes = d->opcode == IR_GET || d->opcode == IR_PUT;
+    if (stores && (!text_ir_expect(parser, ",") || !text_ir_read_value(parser, &stored)))
+        return false;
+    if (takes && (!text_ir_expect(parser, ",") || !text_ir_read_value(parser, &token)))
         return false;
     if (!read_access_attributes(parser, d, access))
         return false;
     if (stored != NULL)
         add_operand(parser, d, stored);
+    if (token != NULL)
+        add_operand(parser, d, token);
     return true;
 }
 
@@ -401,6 +450,10 @@ static void settle(text_ir_parser *parser, const text_ir_token *label,
     value->name = label_name(parser, label);
     value->layout = declaration->layout;
     value->storage = declaration->storage;
+    value->scope = declaration->scope;
+    value->ranged = declaration->ranged;
+    value->low = declaration->low;
+    value->high = declaration->high;
     text_ir_define(parser, label, value);
 }
 
@@ -410,6 +463,8 @@ static ir_op *make_op(text_ir_parser *parser, const draft *d, int region_count) 
         types[i] = d->results[i].type;
     ir_op *op = ir_op_create(parser->module, d->opcode, d->location, (int)d->operand_count,
                              d->operands, (int)d->result_count, types, region_count);
+    if (d->opcode == IR_SCRATCH && op->result_count == 2)
+        op->results[1]->type.scratch = op->results[0];
     op->attributes = d->attributes;
     op->anchor = d->anchor;
     for (int64_t i = 0; i < d->result_count; i++)

@@ -280,11 +280,34 @@ static bool read_private_type(text_ir_parser *parser, ir_type *type) {
            text_ir_expect(parser, "]");
 }
 
+static bool read_scratch_type(text_ir_parser *parser, ir_type *type) {
+    type->form = IR_FORM_SCRATCH;
+    type->rank = 1;
+    return text_ir_read_dtype(parser, &type->dtype) && text_ir_expect(parser, "[") &&
+           text_ir_read_extent(parser, &type->extent[0]) && text_ir_expect(parser, "]");
+}
+
+static bool read_token_type(text_ir_parser *parser, ir_type *type) {
+    type->form = IR_FORM_TOKEN;
+    for (int i = 0; i < IR_TOKEN_STATE_COUNT; i++) {
+        type->state = (ir_token_state)i;
+        if (text_ir_lexer_accept(&parser->lexer, ir_token_state_name(type->state)))
+            return parser->lexer.token.kind != TEXT_IR_LABEL || /* its own array: scratch */
+                   text_ir_read_value(parser, &type->scratch);
+    }
+    return text_ir_fail(parser, "unknown-name", "free, written or published",
+                        "no such state of a token");
+}
+
 static bool read_type(text_ir_parser *parser, ir_type *type) {
     bool thread = parser->module->level == IR_THREAD;
     *type = (ir_type){.form = thread ? IR_FORM_UNIFORM : IR_FORM_TILE};
     if (text_ir_lexer_accept(&parser->lexer, "private"))
         return read_private_type(parser, type);
+    if (text_ir_lexer_accept(&parser->lexer, "scratch"))
+        return read_scratch_type(parser, type);
+    if (text_ir_lexer_accept(&parser->lexer, "token"))
+        return read_token_type(parser, type);
     if (text_ir_lexer_accept(&parser->lexer, "uniform")) {
         type->form = IR_FORM_UNIFORM;
         return text_ir_read_dtype(parser, &type->dtype);
@@ -351,6 +374,24 @@ static bool read_storage(text_ir_parser *parser, ir_storage *storage) {
                         "no such storage");
 }
 
+bool text_ir_read_scope(text_ir_parser *parser, ir_scope *scope) {
+    for (int i = IR_SCOPE_LANE; i < IR_SCOPE_COUNT; i++) {
+        *scope = (ir_scope)i;
+        if (text_ir_lexer_accept(&parser->lexer, ir_scope_name(*scope)))
+            return true;
+    }
+    return text_ir_fail(parser, "unknown-name", "lane, program, subgroup, group, cluster or grid",
+                        "no such scope");
+}
+
+static bool read_range(text_ir_parser *parser, text_ir_declaration *declaration) {
+    return text_ir_expect(parser, "[") &&
+           text_ir_read_integer(parser, INT64_MIN, INT64_MAX, &declaration->low) &&
+           text_ir_expect(parser, ",") &&
+           text_ir_read_integer(parser, INT64_MIN, INT64_MAX, &declaration->high) &&
+           text_ir_expect(parser, "]");
+}
+
 bool text_ir_read_declaration(text_ir_parser *parser, text_ir_declaration *declaration) {
     *declaration = (text_ir_declaration){0};
     for (int i = 0; i < IR_MAX_RANK; i++)
@@ -360,8 +401,13 @@ bool text_ir_read_declaration(text_ir_parser *parser, text_ir_declaration *decla
     if (text_ir_lexer_accept(&parser->lexer, "on") &&
         !read_layout(parser, &declaration->type, &declaration->layout))
         return false;
-    return !text_ir_lexer_accept(&parser->lexer, "in") ||
-           read_storage(parser, &declaration->storage);
+    if (text_ir_lexer_accept(&parser->lexer, "in") && !read_storage(parser, &declaration->storage))
+        return false;
+    if (text_ir_lexer_accept(&parser->lexer, "uniform") &&
+        !text_ir_read_scope(parser, &declaration->scope))
+        return false;
+    declaration->ranged = text_ir_lexer_accept(&parser->lexer, "range");
+    return !declaration->ranged || read_range(parser, declaration);
 }
 
 /* ---- locations ---- */

@@ -42,10 +42,14 @@ static bool kinds_go_together(const ir_access *access) {
     return !(gather && range);
 }
 
+static ir_form memory_form(const ir_op *op) {
+    return op->opcode == IR_PUT || op->opcode == IR_GET ? IR_FORM_SCRATCH : IR_FORM_TENSOR;
+}
+
 bool verify_access_is_formed(const verify_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
     if (access == NULL || op->operand_count < 1 || op->operands[0] == NULL ||
-        op->operands[0]->type.form != IR_FORM_TENSOR || access->rank < 0 ||
+        op->operands[0]->type.form != memory_form(op) || access->rank < 0 ||
         access->rank > IR_MAX_RANK || access->rank != op->operands[0]->type.rank)
         return false;
     for (int i = 0; i < access->rank; i++)
@@ -55,6 +59,8 @@ bool verify_access_is_formed(const verify_state *state, const ir_op *op) {
     return kinds_go_together(access) && operand_exists(op, access->fill, true) &&
            (!mask ||
             (state->module->level == IR_THREAD && operand_exists(op, access->mask, false))) &&
+           (access->block == 0 ||
+            (memory_form(op) == IR_FORM_SCRATCH && operand_exists(op, access->block, false))) &&
            access->width >= 0;
 }
 
@@ -183,7 +189,7 @@ static bool thread_access_type_holds(const ir_op *op, const ir_value *value) {
     bool agree = true, spread = access->mask_kind == IR_MASK_RANGE;
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
-        spread = spread || index->lane_stride != 0 || index->slot_stride != 0;
+        spread = spread || index->affine.count != 0;
         agree =
             agree && slots_agree(index->vector >= 0 ? op->operands[index->vector] : NULL, &slots);
     }
@@ -197,16 +203,16 @@ static bool thread_access_type_holds(const ir_op *op, const ir_value *value) {
 }
 
 static void rule_access_type(verify_state *state, const ir_op *op) {
-    const ir_value *value =
-        op->opcode == IR_STORE ? op->operands[op->operand_count - 1] : op->results[0];
+    bool stores = op->opcode == IR_STORE || op->opcode == IR_PUT;
+    const ir_value *value = stores ? ir_op_stored(op) : op->results[0];
     bool shape = state->module->level == IR_THREAD ? thread_access_type_holds(op, value)
                                                    : tile_access_type_holds(state, op, value);
     if (!shape)
         verify_report(state, VERIFY_ACCESS_TYPE, op, "the shape that the indices give",
-                      "what is %s has another shape", op->opcode == IR_STORE ? "stored" : "loaded");
+                      "what is %s has another shape", stores ? "stored" : "loaded");
     if (value->type.dtype != op->operands[0]->type.dtype)
         verify_report(state, VERIFY_ACCESS_TYPE, op, base_dtype_name(op->operands[0]->type.dtype),
-                      "what is %s is %s", op->opcode == IR_STORE ? "stored" : "loaded",
+                      "what is %s is %s", stores ? "stored" : "loaded",
                       base_dtype_name(value->type.dtype));
 }
 

@@ -34,8 +34,8 @@ explore_number explore_value(const explore_place *place, const ir_value *value,
                              const int64_t element[IR_MAX_RANK]);
 explore_number explore_extent(const explore_place *place, const layout_extent *extent);
 
-/* lane * lane_stride + slot * slot_stride, as 64 bits hold it. */
-int64_t explore_position(const explore_place *place, int64_t lane_stride, int64_t slot_stride);
+/* The affine form at the lane (of the team) and slot of the place, as 64 bits hold it. */
+int64_t explore_position(const explore_place *place, const ir_affine *affine);
 
 /* Exact arithmetic of integers and bools; b is 0 where the op has one operand. The result is still
  * to be wrapped. NULL: the op has none. */

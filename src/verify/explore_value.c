@@ -19,9 +19,8 @@ explore_number explore_extent(const explore_place *place, const layout_extent *e
     return known(value);
 }
 
-int64_t explore_position(const explore_place *place, int64_t lane_stride, int64_t slot_stride) {
-    return (int64_t)((uint64_t)place->lane * (uint64_t)lane_stride +
-                     (uint64_t)place->slot * (uint64_t)slot_stride);
+int64_t explore_position(const explore_place *place, const ir_affine *affine) {
+    return ir_affine_at(affine, ir_module_position(place->state->module, place->lane, place->slot));
 }
 
 /* The operand's element that stands behind an element of the result. */
@@ -56,7 +55,7 @@ static explore_number leaf_value(const explore_place *place, const ir_op *op,
     if (op->opcode == IR_GROUP)
         return known(place->group);
     if (op->opcode == IR_IOTA)
-        return known(explore_position(place, attributes->lane_stride, attributes->slot_stride));
+        return known(explore_position(place, &attributes->affine));
     return unknown;
 }
 

@@ -33,7 +33,7 @@ static bool same_attributes(const verify_state *state, const ir_op *a, const ir_
         return x->extent != NULL && y->extent != NULL &&
                verify_extent_equal(state, x->extent, y->extent);
     return x->parameter == y->parameter && x->axis == y->axis && x->rounding == y->rounding &&
-           x->lane_stride == y->lane_stride && x->slot_stride == y->slot_stride;
+           ir_affine_equal(&x->affine, &y->affine);
 }
 
 static bool same_access(const verify_state *state, const ir_access *a, const ir_access *b) {

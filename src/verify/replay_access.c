@@ -21,8 +21,8 @@ static bool apply_mask(const replay *r, const ir_op *op, int positions,
     int slots = slots_of_positions(r, positions);
     for (int p = 0; mask->known && p < positions; p++) {
         int64_t number = replay_number(mask, p);
-        int64_t element = (int64_t)((uint64_t)(p / slots) * (uint64_t)access->mask_lane_stride +
-                                    (uint64_t)(p % slots) * (uint64_t)access->mask_slot_stride);
+        int64_t element = ir_affine_at(&access->mask_affine,
+                                       ir_module_position(r->state->module, p / slots, p % slots));
         clear_unless(active, p,
                      access->mask_kind == IR_MASK_RANGE ? element < number : number != 0);
     }
@@ -66,8 +66,8 @@ void replay_index_planes(const replay *r, const ir_op *op, int word, uint64_t pl
 
 static bool index_at(const replay *r, const ir_op *op, const ir_index *index, int position,
                      int slots, int64_t *number) {
-    uint64_t sum = (uint64_t)(position / slots) * (uint64_t)index->lane_stride +
-                   (uint64_t)(position % slots) * (uint64_t)index->slot_stride;
+    uint64_t sum = (uint64_t)ir_affine_at(
+        &index->affine, ir_module_position(r->state->module, position / slots, position % slots));
     const int operands[2] = {index->operand, index->vector};
     for (int i = 0; i < 2; i++) {
         if (operands[i] < 0)

@@ -58,8 +58,8 @@ static void replay_iota(replay *r, const ir_op *op, replay_value *result) {
     int64_t *numbers = replay_numbers(r, result);
     int slots = op->results[0]->type.slots;
     for (int p = 0; p < result->positions; p++)
-        numbers[p] = (int64_t)((uint64_t)(p / slots) * (uint64_t)op->attributes.lane_stride +
-                               (uint64_t)(p % slots) * (uint64_t)op->attributes.slot_stride);
+        numbers[p] = ir_affine_at(&op->attributes.affine,
+                                  ir_module_position(r->state->module, p / slots, p % slots));
 }
 
 static void replay_leaf(replay *r, const ir_op *op, replay_value *result) {

@@ -118,7 +118,9 @@ static void rule_reduce_dtypes(verify_state *state, const ir_op *op) {
 
 void verify_shape_change(verify_state *state, const ir_op *op) {
     if (op->opcode == IR_YIELD || op->opcode == IR_PUSH || op->opcode == IR_PULL ||
-        op->opcode == IR_FOLD || op->opcode == IR_COMBINE)
+        op->opcode == IR_FOLD || op->opcode == IR_COMBINE || op->opcode == IR_SCRATCH ||
+        op->opcode == IR_SYNC || op->opcode == IR_SHUFFLE || op->opcode == IR_RENAME ||
+        op->opcode == IR_XORSLOT || op->opcode == IR_UNIFORM)
         return;
     if (!shape_holds(state, op))
         verify_report(state, VERIFY_SHAPE_CHANGE, op, ir_op_describe(op->opcode)->doc,

@@ -49,6 +49,10 @@ static const op_counts own_counts[IR_OPCODE_COUNT] = {
     [IR_WHEN] = {true, 1, 0, 1},          [IR_LOAD] = {true, ANY_COUNT, 1, 0},
     [IR_SWEEP] = {true, 0, ANY_COUNT, 1}, [IR_STORE] = {true, ANY_COUNT, 0, 0},
     [IR_YIELD] = {true, ANY_COUNT, 0, 0}, [IR_FOR] = {true, ANY_COUNT, ANY_COUNT, 1},
+    [IR_UNIFORM] = {true, 1, 1, 0},       [IR_SHUFFLE] = {true, 1, 1, 0},
+    [IR_RENAME] = {true, 1, 1, 0},        [IR_XORSLOT] = {true, 1, 1, 0},
+    [IR_SCRATCH] = {true, 0, 2, 0},       [IR_PUT] = {true, ANY_COUNT, 1, 0},
+    [IR_GET] = {true, ANY_COUNT, 1, 0},   [IR_SYNC] = {true, ANY_COUNT, ANY_COUNT, 0},
 };
 
 static void expected_counts(ir_opcode opcode, int *operands, int *results, int *regions) {
@@ -65,6 +69,10 @@ bool verify_operand_count_holds(const ir_op *op) {
         return op->operand_count >= 3;
     if (op->opcode == IR_STORE)
         return op->operand_count >= 2;
+    if (op->opcode == IR_PUT)
+        return op->operand_count >= 3;
+    if (op->opcode == IR_GET)
+        return op->operand_count >= 2;
     if (op->opcode == IR_LOAD)
         return op->operand_count >= 1;
     return operands == ANY_COUNT || op->operand_count == operands;
@@ -75,6 +83,8 @@ bool verify_result_count_holds(const ir_op *op) {
     expected_counts(op->opcode, &operands, &results, &regions);
     if (op->opcode == IR_FOR)
         return op->result_count == op->operand_count - 3;
+    if (op->opcode == IR_SYNC)
+        return op->result_count == op->operand_count;
     return results == ANY_COUNT || op->result_count == results;
 }
 
@@ -166,6 +176,13 @@ static bool extent_is_formed(const verify_state *state, const layout_extent *ext
            (!layout_extent_known(&state->module->extents, extent, &value) || value >= 0);
 }
 
+/* Of a constant number of cells, at least one. */
+static bool scratch_is_formed(const verify_state *state, const layout_extent *extent) {
+    int64_t cells = 0;
+    return extent != NULL && layout_extent_known(&state->module->extents, extent, &cells) &&
+           cells >= 1 && cells <= INT32_MAX;
+}
+
 bool verify_type_is_formed(const verify_state *state, const ir_type *type) {
     bool thread = state->module->level == IR_THREAD;
     if (!dtype_is_of_level(state, type->dtype))
@@ -185,6 +202,10 @@ bool verify_type_is_formed(const verify_state *state, const ir_type *type) {
         return thread && type->slots >= 1;
     case IR_FORM_PRIVATE:
         return thread && type->slots >= 0 && extent_is_formed(state, type->extent[0]);
+    case IR_FORM_SCRATCH:
+        return thread && type->rank == 1 && scratch_is_formed(state, type->extent[0]);
+    case IR_FORM_TOKEN:
+        return thread && type->scratch != NULL && type->scratch->type.form == IR_FORM_SCRATCH;
     }
     return false;
 }
@@ -192,7 +213,10 @@ bool verify_type_is_formed(const verify_state *state, const ir_type *type) {
 static void rule_type_form(verify_state *state, const ir_op *op, const ir_value *value) {
     bool private_op = op->opcode == IR_PRIVATE, tensor = value->type.form == IR_FORM_TENSOR;
     bool private_type = value->type.form == IR_FORM_PRIVATE;
-    if (!verify_type_is_formed(state, &value->type) || tensor || private_op != private_type)
+    bool scratch_type = value->type.form == IR_FORM_SCRATCH;
+    bool scratch = op->opcode == IR_SCRATCH && op->result_count > 0 && op->results[0] == value;
+    if (!verify_type_is_formed(state, &value->type) || tensor || private_op != private_type ||
+        scratch != scratch_type)
         verify_report(state, VERIFY_TYPE_FORM, op, "a type of this level",
                       "a value of a type that does not exist here");
 }

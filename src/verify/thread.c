@@ -6,6 +6,7 @@
  *     when %on { store ... }
  *     axis N ... lane 8 | slot 4 | step *     load %x[%b + lane*1 + slot*8]
  */
+#include "layout/bits.h"
 #include "verify/verify_internal.h"
 
 static bool is_state(base_dtype dtype) {
@@ -19,13 +20,33 @@ static bool monoid_joins(ir_monoid monoid, base_dtype dtype) {
     return is_state(dtype) && (allowed & kind) != 0;
 }
 
+/* T(k) to T(k), or without masks and with one subgroup T(1) to a uniform; masks of lanes of a
+ * subgroup, each independent of those before. */
+static bool combine_form_holds(const verify_state *state, const ir_op *op) {
+    const ir_type *from = &op->operands[0]->type, *to = &op->results[0]->type;
+    const ir_list *masks = &op->attributes.lanes;
+    int lanes = ir_module_subgroup_lanes(state->module);
+    uint32_t space[LAYOUT_MAX_BITS];
+    if (lanes < 1 || (lanes & (lanes - 1)) != 0 || masks->count > LAYOUT_MAX_BITS)
+        return false;
+    for (int i = 0; i < masks->count; i++) {
+        if (masks->items[i] < 1 || masks->items[i] >= lanes)
+            return false;
+        space[i] = (uint32_t)masks->items[i];
+    }
+    if (to->form == IR_FORM_UNIFORM)
+        return from->slots == 1 && masks->count == 0 && ir_module_subgroups(state->module) == 1;
+    return to->form == IR_FORM_SLOTS && to->slots == from->slots &&
+           layout_space_reduce(space, masks->count) == masks->count;
+}
+
 static void rule_collective_form(verify_state *state, const ir_op *op) {
     const ir_type *from = &op->operands[0]->type, *to = &op->results[0]->type;
     bool fold = op->opcode == IR_FOLD;
     bool shape =
         from->form == IR_FORM_SLOTS && (fold ? (from->slots & (from->slots - 1)) == 0 &&
                                                    to->form == IR_FORM_SLOTS && to->slots == 1
-                                             : from->slots == 1 && to->form == IR_FORM_UNIFORM);
+                                             : combine_form_holds(state, op));
     if (!shape)
         verify_report(state, VERIFY_COLLECTIVE_FORM, op, ir_op_describe(op->opcode)->doc,
                       "`%s` does not take this to that", ir_op_describe(op->opcode)->text);
@@ -58,20 +79,36 @@ static void rule_when_effects(verify_state *state, const ir_op *op) {
 }
 
 /* ---- strides ---- */
-/* The axis whose digits have these weights, or NULL. */
-static const ir_axis *axis_along(const verify_state *state, int64_t lane_stride,
-                                 int64_t slot_stride) {
-    for (int i = 0; i < state->module->axis_count; i++) {
-        const ir_axis *axis = &state->module->axes[i];
-        if (!axis->is_program && layout_axis_weight(&axis->digits, LAYOUT_LANE) == lane_stride &&
-            layout_axis_weight(&axis->digits, LAYOUT_SLOT) == slot_stride)
-            return axis;
+/* The affine form is the logical index of the axis at every position: looked at holder by holder,
+ * as both are sums over the holders. */
+static bool is_along(const verify_state *state, const ir_affine *affine, const ir_axis *axis) {
+    const ir_module *module = state->module;
+    const struct {
+        layout_holder holder;
+        int64_t count;
+    } holders[] = {{LAYOUT_LANE, ir_module_subgroup_lanes(module)},
+                   {LAYOUT_SUBGROUP, ir_module_subgroups(module)},
+                   {LAYOUT_SLOT, layout_axis_radix(&axis->digits, LAYOUT_SLOT)}};
+    for (int h = 0; h < 3; h++) {
+        for (int64_t i = 0; i < holders[h].count; i++) {
+            int64_t numbers[LAYOUT_HOLDER_COUNT] = {0};
+            numbers[holders[h].holder] = i;
+            ir_position position = {.slot = numbers[LAYOUT_SLOT],
+                                    .lane = numbers[LAYOUT_LANE],
+                                    .subgroup = numbers[LAYOUT_SUBGROUP]};
+            if (ir_affine_at(affine, position) != layout_axis_logical(&axis->digits, numbers))
+                return false;
+        }
     }
-    return NULL;
+    return true;
 }
 
-static bool is_along_axis(const verify_state *state, int64_t lane_stride, int64_t slot_stride) {
-    return axis_along(state, lane_stride, slot_stride) != NULL;
+/* The axis of elements that the form walks along, or NULL. */
+static const ir_axis *axis_along(const verify_state *state, const ir_affine *affine) {
+    for (int i = 0; i < state->module->axis_count; i++)
+        if (!state->module->axes[i].is_program && is_along(state, affine, &state->module->axes[i]))
+            return &state->module->axes[i];
+    return NULL;
 }
 
 /* The innermost digit of the axis that the last index walks along is of lanes or slots, and the
@@ -81,9 +118,8 @@ static void rule_access_width(verify_state *state, const ir_op *op) {
     if (access->width <= 1)
         return;
     const ir_index *last = access->rank > 0 ? &access->index[access->rank - 1] : NULL;
-    const ir_axis *axis = last == NULL || last->vector >= 0
-                              ? NULL
-                              : axis_along(state, last->lane_stride, last->slot_stride);
+    const ir_axis *axis =
+        last == NULL || last->vector >= 0 ? NULL : axis_along(state, &last->affine);
     const layout_digit *inner =
         axis != NULL && axis->digits.count > 0 ? &axis->digits.digits[0] : NULL;
     if (inner == NULL || (inner->holder != LAYOUT_LANE && inner->holder != LAYOUT_SLOT) ||
@@ -96,19 +132,17 @@ static void rule_access_width(verify_state *state, const ir_op *op) {
 static bool mask_is_along(const verify_state *state, const ir_access *access) {
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
-        if (index->lane_stride != 0 || index->slot_stride != 0)
-            return index->lane_stride == access->mask_lane_stride &&
-                   index->slot_stride == access->mask_slot_stride;
+        if (index->affine.count != 0)
+            return ir_affine_equal(&index->affine, &access->mask_affine);
     }
-    return is_along_axis(state, access->mask_lane_stride, access->mask_slot_stride);
+    return axis_along(state, &access->mask_affine) != NULL;
 }
 
 static void rule_affine_digits(verify_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
-        if ((index->lane_stride != 0 || index->slot_stride != 0) &&
-            !is_along_axis(state, index->lane_stride, index->slot_stride))
+        if (index->affine.count != 0 && axis_along(state, &index->affine) == NULL)
             verify_report(state, VERIFY_AFFINE_DIGITS, op, "the weights of the digits of an axis",
                           "index %d walks along no axis", i);
     }
@@ -119,13 +153,9 @@ static void rule_affine_digits(verify_state *state, const ir_op *op) {
 
 /* The lanes of programs count as an axis here. */
 static void rule_iota_digits(verify_state *state, const ir_op *op) {
-    int64_t lane = op->attributes.lane_stride, slot = op->attributes.slot_stride;
-    bool along = is_along_axis(state, lane, slot);
-    for (int i = 0; i < state->module->axis_count; i++) {
-        const layout_axis *digits = &state->module->axes[i].digits;
-        along = along || (layout_axis_weight(digits, LAYOUT_LANE) == lane &&
-                          layout_axis_weight(digits, LAYOUT_SLOT) == slot);
-    }
+    bool along = false;
+    for (int i = 0; i < state->module->axis_count && !along; i++)
+        along = is_along(state, &op->attributes.affine, &state->module->axes[i]);
     if (!along)
         verify_report(state, VERIFY_AFFINE_DIGITS, op, "the weights of the digits of an axis",
                       "an iota counts along no axis");
@@ -142,7 +172,7 @@ static void check_op(verify_state *state, const ir_op *op) {
         rule_private_form(state, op);
     if (op->opcode == IR_WHEN)
         rule_when_effects(state, op);
-    if (ir_op_describe(op->opcode)->shape == IR_SHAPE_ACCESS) {
+    if (op->opcode == IR_LOAD || op->opcode == IR_STORE) {
         rule_affine_digits(state, op);
         rule_access_width(state, op);
     }

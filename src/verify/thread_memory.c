@@ -40,9 +40,7 @@ static bool happens(const explore_place *place, const ir_op *op) {
     explore_number mask = explore_value(place, op->operands[access->mask], nowhere);
     if (access->mask_kind == IR_MASK_BITS)
         return mask.known && mask.value != 0;
-    return mask.known &&
-           place->lane * access->mask_lane_stride + place->slot * access->mask_slot_stride <
-               mask.value;
+    return mask.known && explore_position(place, &access->mask_affine) < mask.value;
 }
 
 static explore_number affine_index(const explore_place *place, const ir_op *op,
@@ -55,7 +53,7 @@ static explore_number affine_index(const explore_place *place, const ir_op *op,
         sum.known = sum.known && vector.known;
         sum.value = (int64_t)((uint64_t)sum.value + (uint64_t)vector.value);
     }
-    int64_t position = explore_position(place, index->lane_stride, index->slot_stride);
+    int64_t position = explore_position(place, &index->affine);
     sum.value = (int64_t)((uint64_t)sum.value + (uint64_t)position);
     return sum;
 }
@@ -100,8 +98,7 @@ static int64_t last_masked(explore_place *place, const ir_op *op, int64_t positi
     for (int64_t i = 0; i < positions && i < SCANNED && count.known; i++) {
         place->lane = i / slots;
         place->slot = i % slots;
-        int64_t element =
-            explore_position(place, access->mask_lane_stride, access->mask_slot_stride);
+        int64_t element = explore_position(place, &access->mask_affine);
         if (element < count.value && element > greatest) {
             greatest = element;
             last = i;

@@ -352,8 +352,7 @@ static void build_first_sweep(emit_fixture *f, ir_value *x, ir_value *cells, ir_
     ir_value *zero = ir_build_real(b, BASE_F32, 0.0), *one = ir_build_real(b, BASE_F32, 1.0);
     ir_value *lanes =
         ir_build_op(b, IR_IOTA, 0, NULL, 1, (ir_type[]){ir_type_slots(BASE_I64, 2)}, 0)->results[0];
-    lanes->definer->attributes.lane_stride = 1;
-    lanes->definer->attributes.slot_stride = 8;
+    lanes->definer->attributes.affine = ir_affine_of(1, 8);
     ir_value *low = ir_build_binary(b, IR_LT, lanes, emit_fixture_integer(f, 8));
     ir_value *positive = ir_build_binary(b, IR_LT, zero, t);
     ir_value *chosen = ir_build_binary(b, IR_AND, low, positive);
@@ -384,7 +383,7 @@ static void privates_when_and_parameters(void **state) {
     ir_value *scalars = make_private(&f, BASE_F32, 0, "cells");
     ir_access *access = emit_fixture_access(&f, 1);
     access->index[0] = (ir_index){
-        .kind = IR_INDEX_AFFINE, .operand = 1, .vector = -1, .lane_stride = 1, .slot_stride = 8};
+        .kind = IR_INDEX_AFFINE, .operand = 1, .vector = -1, .affine = ir_affine_of(1, 8)};
     ir_value *base =
         ir_build_binary(b, IR_MUL, emit_fixture_group(&f), emit_fixture_integer(&f, CELLS * 16));
     ir_value *operands[2] = {base, NULL};
@@ -403,7 +402,7 @@ static void privates_when_and_parameters(void **state) {
     emit_fixture_store(&f, y, access, 1, operands, zeros);
     ir_value *lane =
         ir_build_op(b, IR_IOTA, 0, NULL, 1, (ir_type[]){ir_type_slots(BASE_I64, 1)}, 0)->results[0];
-    lane->definer->attributes.lane_stride = 1;
+    lane->definer->attributes.affine = ir_affine_of(1, 0);
     ir_value *few = ir_build_binary(b, IR_LT, lane, emit_fixture_integer(&f, 3));
     ir_value *acts = ir_build_binary(b, IR_AND, few, flag);
     ir_value *sum = ir_build_binary(b, IR_ADD, t, s);

@@ -127,8 +127,7 @@ static inline ir_access *emit_fixture_chunk(emit_fixture *f, int rank, int slots
     ir_access *access = emit_fixture_access(f, rank);
     ir_index *last = &access->index[rank - 1];
     last->operand = 1;
-    last->lane_stride = 1;
-    last->slot_stride = f->module->lanes;
+    last->affine = ir_affine_of(1, f->module->lanes);
     ir_value *group = emit_fixture_group(f);
     *base = ir_build_binary(&f->builder, IR_MUL, group,
                             emit_fixture_integer(f, (int64_t)slots * f->module->lanes));

@@ -107,8 +107,7 @@ static ir_access *build_access(kernel_parts *k, const access_case *c, mask_case 
     ir_access *access = emit_fixture_access(&k->f, 2);
     for (int d = 0; d < 2; d++) {
         ir_index *index = &access->index[d];
-        index->lane_stride = c->lane[d];
-        index->slot_stride = c->slot[d];
+        index->affine = ir_affine_of(c->lane[d], c->slot[d]);
         index->operand = operand_add(operands, count, emit_fixture_integer(&k->f, c->base[d]));
         if (c->vector == d)
             index->vector = operand_add(operands, count, mask == MASK_BITS ? k->wild : k->vectors);
@@ -117,8 +116,7 @@ static ir_access *build_access(kernel_parts *k, const access_case *c, mask_case 
         return access;
     bool range = mask != MASK_BITS && mask != MASK_IF;
     access->mask_kind = range ? IR_MASK_RANGE : IR_MASK_BITS;
-    access->mask_lane_stride = mask_strides[mask][0];
-    access->mask_slot_stride = mask_strides[mask][1];
+    access->mask_affine = ir_affine_of(mask_strides[mask][0], mask_strides[mask][1]);
     access->mask = operand_add(operands, count,
                                range               ? k->count
                                : mask == MASK_BITS ? k->bits

@@ -215,8 +215,8 @@ static void clean_leaves_a_lean_thread_program(void **unused) {
     ir_op *store = ir_build_op(b, IR_STORE, 2, (ir_value *[]){y, pulled}, 0, NULL, 0);
     store->attributes.access = BASE_NEW(&f.arena, ir_access);
     *store->attributes.access = (ir_access){.rank = 1, .fill = -1, .mask = -1, .width = 1};
-    store->attributes.access->index[0] =
-        (ir_index){.kind = IR_INDEX_AFFINE, .operand = -1, .vector = -1, .lane_stride = 1};
+    store->attributes.access->index[0] = (ir_index){
+        .kind = IR_INDEX_AFFINE, .operand = -1, .vector = -1, .affine = ir_affine_of(1, 0)};
     fixture_end_for(&f, loop, 0, NULL);
     pass_context context = {0};
     assert_int_equal(pass_clean(f.module, &context), PASS_CHANGED);

@@ -207,11 +207,10 @@ static void thread_module_keeps_affine_accesses_and_masks(void **state) {
     ir_access *access = add_access(f, load, 2);
     access->index[0] = (ir_index){.kind = IR_INDEX_AFFINE, .operand = 1, .vector = -1};
     access->index[1] = (ir_index){
-        .kind = IR_INDEX_AFFINE, .operand = -1, .vector = 2, .lane_stride = 1, .slot_stride = -8};
+        .kind = IR_INDEX_AFFINE, .operand = -1, .vector = 2, .affine = ir_affine_of(1, -8)};
     access->mask_kind = IR_MASK_RANGE;
     access->mask = 2;
-    access->mask_lane_stride = 1;
-    access->mask_slot_stride = 8;
+    access->mask_affine = ir_affine_of(1, 8);
     access->width = 8;
     ir_type cells = {
         .form = IR_FORM_PRIVATE, .dtype = BASE_F32, .extent = {m->programs[0].extent}, .slots = 4};
@@ -254,7 +253,7 @@ static const char *const canonical[] = {
          "  sweep axes=(N, 1) {\n  }\n"
          "}\n",
     HEAD "thread\n  team 32\n  groups (N + 31) // 32\n{\n"
-         "  %1 = group : i64\n  %2 = iota lane=1 slot=32 : i64(4)\n"
+         "  %1 = group : i64\n  %2 = iota lane*1 + slot*32 : i64(4)\n"
          "  %3 = load %x[vector %2] mask=%1 : f32(4)\n  %4 = fold sum %3 nan=ignore : f32(1)\n"
          "  %5 = combine max %4 nan=propagate : f32\n"
          "  when %5 {\n    store %x[0], %4 mask=0 < %1\n  }\n"
@@ -262,6 +261,27 @@ static const char *const canonical[] = {
          "  %8 = bitcast %5 : f32<>\n  %9 = load %x[point %1] : f32\n"
          "}\n",
     "kernel @k(%x: in f32[]) level tile\n  source none\n{\n  %1 = load %x[] : f32 !v @7:1+0\n}\n",
+    "kernel @t[N](%x: in f32[N], %y: out f32[N]) level thread\n"
+    "  source none\n"
+    "  team 64\n"
+    "  subgroup 32\n"
+    "  groups 1\n"
+    "  implements {\n"
+    "    %t = load %x[: N] : f32<N>\n"
+    "    store %y[: N], %t\n"
+    "  }\n"
+    "{\n"
+    "  %one = constant 1 : i64\n"
+    "  %s, %f = scratch 64 : scratch f32[64], token free\n"
+    "  %l = iota lane*1 + subgroup*32 + slot/2 % 4*16 : i64(1) uniform subgroup range [0, 63]\n"
+    "  %t = load %x[lane*1 + subgroup*32] : f32(1)\n"
+    "  %w = put %s[lane*1 + subgroup*32], %t, %f mask=lane*1 < %one : token written %s\n"
+    "  %p = sync group %w : token published %s\n"
+    "  %u = get %s[vector %l], %p : f32(1)\n"
+    "  %a = combine max %u nan=propagate lanes=(16, 8) : f32(1)\n"
+    "  %b = shuffle %a lanes=(1, 2, 4, 8, 16) xor=(3) : f32(1)\n"
+    "  store %y[lane*1 + subgroup*32], %b injective\n"
+    "}\n",
 };
 
 static void canonical_texts_come_back_byte_for_byte(void **state) {
