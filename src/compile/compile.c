@@ -7,53 +7,28 @@
  */
 #include "compile/compile.h"
 
-#include "pass/pass.h"
+#include "ir/clone.h"
+#include "pass/runner.h"
 #include "target/target.h"
 #include "text/plan_parse.h"
-#include "verify/verify.h"
 
 #include <string.h>
 
-/* What the verifier finds in our own output is our bug: it is reported as such, never shown as the
- * user's. */
-static bool verify_border(compile_result *result, const ir_module *module) {
-    int before = result->diagnostics.count;
-    if (verify_module(module, NULL, &result->diagnostics))
-        return true;
-    for (int i = before; i < result->diagnostics.count; i++)
-        result->diagnostics.items[i].hint = base_diagnostics_text(
-            &result->diagnostics, "CROFT_BUG: level %s is not legal; please report the kernel",
-            ir_level_name(module->level));
-    return false;
-}
-
-/* The passes that bring a module on to a level; to level tile, those that stay there. The verifier
- * runs where the module is handed on, and after every pass when that is asked for. */
-static bool run_passes(const compile_request *request, compile_result *result, ir_module *module,
-                       ir_level level) {
-    pass_context context = {.plan = result->plan, .diagnostics = &result->diagnostics};
-    const pass_row *pass;
-    for (int i = 0; (pass = pass_at(i)) != NULL && pass->to <= level; i++) {
-        if (pass->to == IR_TILE && level != IR_TILE) /* has run */
-            continue;
-        const pass_row *next = pass_at(i + 1);
-        bool border = next == NULL || next->to != pass->to || request->verify_passes;
-        if (pass->run(module, &context) == PASS_FAILED ||
-            (border && !verify_border(result, module)))
-            return false;
-    }
-    return true;
+static pass_runner compile_runner(const compile_request *request, compile_result *result) {
+    return (pass_runner){.diagnostics = &result->diagnostics,
+                         .plan = result->plan,
+                         .checks = request->verify_passes ? PASS_CHECK_VERIFY : 0};
 }
 
 /* Level tile, canonical. */
-static ir_module *compile_tile(const compile_request *request, compile_result *result) {
-    ir_module *module =
+static bool compile_tile(const compile_request *request, compile_result *result) {
+    pass_runner runner = compile_runner(request, result);
+    result->tile =
         text_kernel_lower(&result->arena, result->kernel, &result->bindings, &result->diagnostics);
-    if (module == NULL || result->diagnostics.count > 0 ||
-        (request->verify_passes && !verify_border(result, module)) ||
-        !run_passes(request, result, module, IR_TILE))
-        return NULL;
-    return module;
+    return result->tile != NULL && result->diagnostics.count == 0 &&
+           (!request->verify_passes ||
+            pass_runner_verify(&runner, "the kernel's lowering", result->tile)) &&
+           pass_runner_pipeline(&runner, result->tile, IR_TILE, IR_TILE);
 }
 
 static bool compile_plan(const compile_request *request, compile_result *result) {
@@ -75,12 +50,12 @@ static bool compile_plan(const compile_request *request, compile_result *result)
     return true;
 }
 
-/* Passes change modules in place, and the reference needs the tile level: lowering is repeated for
- * the module that is mapped. */
+/* Passes change modules in place, and the reference needs the tile level: a copy is mapped. */
 static bool compile_levels(const compile_request *request, compile_result *result) {
     ir_level level = request->stage == COMPILE_TO_MAPPED ? IR_MAPPED : IR_THREAD;
-    result->module = compile_tile(request, result);
-    return result->module != NULL && run_passes(request, result, result->module, level);
+    pass_runner runner = compile_runner(request, result);
+    result->module = ir_module_clone(&result->arena, result->tile);
+    return pass_runner_pipeline(&runner, result->module, IR_MAPPED, level);
 }
 
 typedef struct support_state {
@@ -126,8 +101,7 @@ static bool compile_stages(const compile_request *request, compile_result *resul
                           request->argument_count, request->partial, &result->bindings,
                           &result->diagnostics))
         return false;
-    result->tile = compile_tile(request, result);
-    if (result->tile == NULL)
+    if (!compile_tile(request, result))
         return false;
     if (request->stage == COMPILE_TO_TILE)
         return true;

@@ -4,15 +4,14 @@
  *     n = N / 1              ->  %m = reduce max %t               max.0
  *     m = max(x[row, :])         ...
  *
- * Constants are folded, invariant ops leave loops, equal ops and loads become one, dead ops go
- * (simplify.h); then each region is put into an order that neither names nor the order of
- * independent statements change (canonicalise_order.c), and what a plan may speak of gets its
- * anchor (canonicalise_anchor.c). Merging looks at the canonical order, so that its outcome does
- * not depend on the written one either. No bit of any result changes.
+ * Constants are folded, invariant ops leave loops, equal ops and loads become one, dead ops go (the
+ * passes fold, hoist, merge and dead); then each region is put into an order that neither names nor
+ * the order of independent statements change (canonicalise_order.c), and what a plan may speak of
+ * gets its anchor (canonicalise_anchor.c). Merging looks at the canonical order, so that its
+ * outcome does not depend on the written one either. No bit of any result changes.
  */
 #include "pass/canonicalise_internal.h"
 #include "pass/pass.h"
-#include "pass/simplify.h"
 
 static pass_result refuse(pass_context *context, const ir_op *op) {
     base_diagnostic *diagnostic =
@@ -27,16 +26,16 @@ static pass_result refuse(pass_context *context, const ir_op *op) {
 pass_result pass_canonicalise(ir_module *module, pass_context *context) {
     bool changed = false, again = true;
     while (again) {
-        again = pass_fold(module);
-        again |= pass_hoist(module);
-        again |= pass_remove_dead(module);
+        again = pass_fold(module, context) == PASS_CHANGED;
+        again |= pass_hoist(module, context) == PASS_CHANGED;
+        again |= pass_dead(module, context) == PASS_CHANGED;
         changed |= pass_canonical_order(module);
-        again |= pass_merge(module, true);
+        again |= pass_merge(module, context) == PASS_CHANGED;
         changed |= again;
     }
     const ir_op *stuck = NULL;
     if (pass_canonical_split(module, &stuck)) {
-        pass_remove_dead(module);
+        pass_dead(module, context);
         pass_canonical_order(module);
         changed = true;
     }

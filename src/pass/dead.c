@@ -1,4 +1,4 @@
-/* Ops that no effect needs go.
+/* dead: levels tile and thread. Ops that no effect needs go.
  *
  * Effects are stores and pushes, and what holds them. A for or if without effects goes with its
  * results; a private array goes when nothing is pulled from it, with the pushes into it.
@@ -7,7 +7,7 @@
  *
  * So do results of an if and carries of a for that nothing reads, with what only they needed.
  */
-#include "pass/simplify.h"
+#include "pass/pass.h"
 
 typedef struct dead_state {
     bool *needed; /* [value number] */
@@ -148,11 +148,12 @@ static void sweep_region(dead_state *state, ir_region *region) {
     }
 }
 
-bool pass_remove_dead(ir_module *module) {
+pass_result pass_dead(ir_module *module, pass_context *context) {
+    (void)context;
     dead_state state = {0};
     state.needed = BASE_NEW_ARRAY(module->arena, bool, module->next_value + 1);
     while (mark_region(&state, &module->body))
         continue;
     sweep_region(&state, &module->body);
-    return state.changed;
+    return state.changed ? PASS_CHANGED : PASS_SAME;
 }

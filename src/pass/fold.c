@@ -1,4 +1,4 @@
-/* Folding: what is known before the kernel runs.
+/* fold: levels tile and thread. What is known before the kernel runs.
  *
  *     %a = size N                 constant 4096       when N is known
  *     %b = floordiv %n, 2         size N // 2         when it is not
@@ -8,6 +8,7 @@
  * One walk in program order; uses are rewritten on the way. On floats only what keeps every bit:
  * x * 1 and x / 1, never x + 0 or x * 0. It reassociates nothing.
  */
+#include "pass/pass.h"
 #include "pass/simplify.h"
 
 typedef struct fold_state {
@@ -230,9 +231,10 @@ static void fold_region(fold_state *state, ir_region *region) {
     }
 }
 
-bool pass_fold(ir_module *module) {
+pass_result pass_fold(ir_module *module, pass_context *context) {
+    (void)context;
     fold_state state = {.module = module, .forward_count = module->next_value};
     state.forward = BASE_NEW_ARRAY(module->arena, ir_value *, module->next_value + 1);
     fold_region(&state, &module->body);
-    return state.changed;
+    return state.changed ? PASS_CHANGED : PASS_SAME;
 }

@@ -1,11 +1,11 @@
-/* Invariant ops leave their loops.
+/* hoist: levels tile and thread. Invariant ops leave their loops.
  *
  *     for %k = 0 .. %n { %e = exp %t; .. }   ->   %e = exp %t    for %k = 0 .. %n { .. }
  *
  * Nothing traps, so that it does not matter whether the loop runs at all. Out of a branch only
  * constants, sizes and the like move: they cost nothing where the branch is not taken. Loads stay.
  */
-#include "pass/simplify.h"
+#include "pass/pass.h"
 
 static const ir_region *region_of(const ir_value *value) {
     return value->definer != NULL ? value->definer->parent : value->region;
@@ -53,6 +53,7 @@ static bool hoist_region(ir_region *region) {
     return changed;
 }
 
-bool pass_hoist(ir_module *module) {
-    return hoist_region(&module->body);
+pass_result pass_hoist(ir_module *module, pass_context *context) {
+    (void)context;
+    return hoist_region(&module->body) ? PASS_CHANGED : PASS_SAME;
 }

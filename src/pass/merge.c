@@ -1,12 +1,14 @@
-/* Equal ops become one: value numbering over the region tree.
+/* merge: levels tile and thread. Equal ops become one: value numbering over the region tree.
  *
  *     %a = exp %x                      %a = exp %x
  *     for .. { %b = exp %x; .. %b }    for .. { .. %a }
  *
- * An op merges with an equal one that stands before it in its region or in a region around it.
- * Loads carry the version of their tensor's memory: a store starts a new one, and so do the
- * beginning and the end of a loop that stores. Operands of commuting ops compare in either order.
+ * An op merges with an equal one that stands before it in its region or in a region around it; a
+ * name survives if one of them has one. At level tile so do loads, which carry the version of their
+ * tensor's memory: a store starts a new one, and so do the beginning and the end of a loop that
+ * stores. Operands of commuting ops compare in either order.
  */
+#include "pass/pass.h"
 #include "pass/simplify.h"
 
 #include "base/hash.h"
@@ -144,8 +146,9 @@ static void merge_region(merge_state *state, ir_region *region) {
     forget_down_to(state, mark);
 }
 
-bool pass_merge(ir_module *module, bool loads) {
-    merge_state state = {.module = module, .loads = loads};
+pass_result pass_merge(ir_module *module, pass_context *context) {
+    (void)context;
+    merge_state state = {.module = module, .loads = module->level == IR_TILE};
     state.forward = BASE_NEW_ARRAY(module->arena, ir_value *, module->next_value + 1);
     state.versions = BASE_NEW_ARRAY(module->arena, int64_t, module->next_value + 1);
     for (state.bucket_count = 64; state.bucket_count < module->next_value; state.bucket_count *= 2)
@@ -154,5 +157,5 @@ bool pass_merge(ir_module *module, bool loads) {
     for (int64_t i = 0; i < state.bucket_count; i++)
         state.buckets[i] = -1;
     merge_region(&state, &module->body);
-    return state.changed;
+    return state.changed ? PASS_CHANGED : PASS_SAME;
 }

@@ -1,6 +1,6 @@
 /* Passes: each one legal-to-legal step, a row of passes.def, a file of the same name. A pass has no
  * globals, prints nothing, asks no clock or environment, and gives the same output for the same
- * input. */
+ * input. pass/runner.h runs them. */
 #ifndef PASS_PASS_H
 #define PASS_PASS_H
 
@@ -20,15 +20,29 @@ typedef struct pass_context {
 #include "pass/passes.def"
 #undef PASS
 
+enum { PASS_STAYS = -1 };
+
 typedef struct pass_row {
     const char *name;
-    ir_level from, to;
+    int from; /* IR_LEVEL_BIT_* of the levels at which it may run */
+    int to;   /* the ir_level afterwards, or PASS_STAYS */
     pass_result (*run)(ir_module *module, pass_context *context);
     const char *doc;
 } pass_row;
 
-/* The passes in the order in which they run; NULL past the end. */
+/* A step of the pipeline. Neighbours that are `again` run in turn until none changes anything. */
+typedef struct pass_step {
+    const pass_row *pass;
+    ir_level to; /* the level afterwards */
+    bool again;
+} pass_step;
+
+/* The table, for messages and docs: NULL past the end. */
 const pass_row *pass_at(int index);
+/* NULL when no pass has the name. */
+const pass_row *pass_find(const char *name, size_t length);
+/* The steps of the pipeline in their order: false past the end. */
+bool pass_pipeline_at(int index, pass_step *step);
 
 /* The name-free hash of a canonical tile module: every name replaced by its number in canonical
  * order. */

@@ -1,11 +1,11 @@
-/* The FP64 reference: runs a module of level tile, program after program.
+/* The FP64 reference: runs a module of level tile or mapped, program after program.
  *
  *     for each program (row = 0, 1, ...)
  *         for each op of the body: operations[opcode](machine, op)
  *
- * A region is its list of ops; `for` runs its region once an index and `if` the chosen one. What an
- * `if` decides within an error of its edge is run both ways: the stores of both are loose, the
- * results are either.
+ * A region is its list of ops; `for` runs its region once an index, `if` the chosen one, and a
+ * sweep its region once, since an op here computes a whole tile. What an `if` decides within an
+ * error of its edge is run both ways: the stores of both are loose, the results are either.
  */
 #include "sim/reference_internal.h"
 #include "sim/tensor.h"
@@ -133,7 +133,14 @@ static void run_for(sim_machine *machine, const ir_op *op) {
         sim_tile_loosen(sim_tile_of(machine, op->results[k]));
 }
 
-/* Ops that level tile does not have stay NULL; the verifier refuses them. */
+static void run_sweep(sim_machine *machine, const ir_op *op) {
+    run_region(machine, op->regions[0]);
+    const ir_op *yield = ir_region_yield(op->regions[0]);
+    if (yield != NULL)
+        assign_values(machine, op->result_count, op->results, yield->operands);
+}
+
+/* Ops that only level thread has stay NULL; the verifier refuses them. */
 static sim_operation *const operations[IR_OPCODE_COUNT] = {
     [IR_CONSTANT] = run_constant,
     [IR_SIZE] = run_size,
@@ -181,13 +188,28 @@ static sim_operation *const operations[IR_OPCODE_COUNT] = {
     [IR_STORE] = sim_run_store,
     [IR_FOR] = run_for,
     [IR_IF] = run_if,
+    [IR_SWEEP] = run_sweep,
 };
+
+static void round_result(sim_machine *machine, const ir_value *value) {
+    sim_tile *tile = sim_tile_of(machine, value);
+    bool is_float = sim_tile_is_float(tile);
+    for (int64_t i = 0; i < tile->count; i++) {
+        if (is_float)
+            tile->value[i] = rounded_real(tile->dtype, tile->value[i]);
+        tile->error[i] = 0.0;
+    }
+    tile->domain_open = false;
+}
 
 static void run_region(sim_machine *machine, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
         sim_operation *operation = operations[op->opcode];
-        if (operation != NULL)
-            operation(machine, op);
+        if (operation == NULL)
+            continue;
+        operation(machine, op);
+        for (int i = 0; i < op->result_count && machine->rounded; i++)
+            round_result(machine, op->results[i]);
     }
 }
 
@@ -259,20 +281,31 @@ static void mark_loose(sim_reference_tensor *shadow) {
             shadow->value != NULL ? sim_is_loose(shadow->error[i]) : shadow->error[i] > 0.0;
 }
 
+static void run(sim_machine *machine, const int64_t *sizes, const sim_tensor *tensors,
+                const ir_constant *scalars, sim_reference *result) {
+    *result = (sim_reference){0};
+    machine->sizes = sizes;
+    machine->tensors = tensors;
+    machine->scalars = scalars;
+    machine->result = result;
+    machine_init(machine);
+    run_programs(machine, 0);
+    for (int i = 0; i < machine->module->parameter_count; i++)
+        mark_loose(&result->tensors[i]);
+}
+
 void sim_reference_run(base_arena *arena, const ir_module *module, const ir_plan *plan,
                        const int64_t *sizes, const sim_tensor *tensors, const ir_constant *scalars,
                        sim_reference *result) {
-    *result = (sim_reference){0};
     sim_machine *machine = BASE_NEW(arena, sim_machine);
-    *machine = (sim_machine){.arena = arena,
-                             .module = module,
-                             .plan = plan,
-                             .sizes = sizes,
-                             .tensors = tensors,
-                             .scalars = scalars,
-                             .result = result};
-    machine_init(machine);
-    run_programs(machine, 0);
-    for (int i = 0; i < module->parameter_count; i++)
-        mark_loose(&result->tensors[i]);
+    *machine = (sim_machine){.arena = arena, .module = module, .plan = plan};
+    run(machine, sizes, tensors, scalars, result);
+}
+
+void sim_reference_run_rounded(base_arena *arena, const ir_module *module, const int64_t *sizes,
+                               const sim_tensor *tensors, const ir_constant *scalars,
+                               sim_reference *result) {
+    sim_machine *machine = BASE_NEW(arena, sim_machine);
+    *machine = (sim_machine){.arena = arena, .module = module, .rounded = true};
+    run(machine, sizes, tensors, scalars, result);
 }

@@ -1,5 +1,6 @@
 /* The FP64 reference: evaluates level tile in double precision and carries a first-order error
- * bound.
+ * bound. Level mapped runs too: a sweep is its region, on the same logical values, wherever they
+ * are kept.
  *
  * Every element is (value, error). error is the bound E of what an implementation that computes in
  * the op's own type, with the reduction depths of the plan, may differ by:
@@ -61,13 +62,21 @@ typedef struct sim_reference {
     int64_t fault_total;
 } sim_reference;
 
-/* Runs a tile module on all programs. tensors[i] is the i-th parameter of the module (ignored for
- * scalars), scalars[i] its value, sizes[s] the value of symbol s. plan gives the depth of each
- * reduction (NULL: as if sequential, depth = extent). Inputs are read only; outputs start as given
- * (data NULL: as NaN). Memory comes from the arena: the outputs and the tiles of one program. */
+/* Runs a tile or mapped module on all programs. tensors[i] is the i-th parameter of the module
+ * (ignored for scalars), scalars[i] its value, sizes[s] the value of symbol s. plan gives the depth
+ * of each reduction (NULL: as if sequential, depth = extent). Inputs are read only; outputs start
+ * as given (data NULL: as NaN). Memory comes from the arena: the outputs and the tiles of one
+ * program. */
 void sim_reference_run(base_arena *arena, const ir_module *module, const ir_plan *plan,
                        const int64_t *sizes, const sim_tensor *tensors, const ir_constant *scalars,
                        sim_reference *result);
+
+/* The same, but every op rounds its result to its type, and nothing has an error: what a machine
+ * would give that sums in double precision and is right to the last bit elsewhere. Two modules that
+ * compute the same op by op (before and after a pass) give the same numbers. */
+void sim_reference_run_rounded(base_arena *arena, const ir_module *module, const int64_t *sizes,
+                               const sim_tensor *tensors, const ir_constant *scalars,
+                               sim_reference *result);
 
 /* How an output compares with the reference. An element passes if |got - value| <= 4 E + one
  * rounding to its dtype; NaN passes NaN, an infinity its own sign, -0 passes +0; loose elements

@@ -287,7 +287,7 @@ void sim_run_load(sim_machine *machine, const ir_op *op) {
 /* The value as it was before its last narrowing, which the comparison grants. */
 static const sim_tile *stored_tile(sim_machine *machine, const ir_value *value) {
     const ir_op *definer = value->definer;
-    bool narrows = definer != NULL && definer->opcode == IR_CAST &&
+    bool narrows = !machine->rounded && definer != NULL && definer->opcode == IR_CAST &&
                    base_dtype_is_float(value->type.dtype) &&
                    base_dtype_is_float(definer->operands[0]->type.dtype);
     return sim_tile_of(machine, narrows ? definer->operands[0] : value);

@@ -1,0 +1,63 @@
+/* Runs passes, and in debug mode asks each of them whether it told the truth.
+ *
+ *     pass_runner runner = {.diagnostics = &d, .checks = PASS_CHECK_ALL, .fixture = &inputs};
+ *     pass_runner_run(&runner, module, pass_find("fold", 4))
+ *
+ * A pass that is caught is a finding that begins with CROFT_BUG and names the pass; the run ends
+ * there. Nothing aborts. */
+#ifndef PASS_RUNNER_H
+#define PASS_RUNNER_H
+
+#include "pass/pass.h"
+#include "sim/reference.h"
+
+/* What is asked after a pass. A pass that says FAILED is asked for a finding only. */
+enum {
+    PASS_CHECK_VERIFY = 1,   /* the verifier accepts what it left (the rule's slug) */
+    PASS_CHECK_RESULT = 2,   /* it says SAME iff the complete text is the same (pass-result), and
+                                leads to the level of its row (pass-level) */
+    PASS_CHECK_TEXT = 4,     /* the complete text, read, gives the module back (pass-text) */
+    PASS_CHECK_LOCATION = 8, /* no op that stays loses its location, and none comes without one
+                                where all had one (pass-location) */
+    PASS_CHECK_FACTS = 16,   /* no op that stays loses anchor, proof, layout or storage (pass-facts)
+                              */
+    PASS_CHECK_MEANING = 32, /* on the fixture the outputs are the same, computed op by op in the
+                                types of the ops (pass-meaning) */
+    PASS_CHECK_ALL = 63,
+};
+
+/* Inputs on which a module is interpreted. */
+typedef struct pass_fixture {
+    const int64_t *sizes;       /* [symbol] */
+    const sim_tensor *tensors;  /* [parameter]; without data an output starts as poison */
+    const ir_constant *scalars; /* [parameter] */
+} pass_fixture;
+
+typedef struct pass_runner {
+    base_diagnostics *diagnostics;
+    const ir_plan *plan; /* for passes that apply one */
+    /* Asked for a plan by a pass from level tile to mapped when `plan` is NULL; NULL: refused, with
+     * a finding. */
+    const ir_plan *(*make_plan)(void *state, const ir_module *module);
+    int checks; /* PASS_CHECK_* */
+    const pass_fixture *fixture;
+    /* Called after each pass that did not fail. */
+    void (*after)(void *state, const pass_row *pass, const ir_module *module);
+    void *state;
+    const pass_row *stop_after; /* the pipeline ends after this pass */
+    bool stopped;               /* set when it has */
+} pass_runner;
+
+/* False with findings: the pass refused the module, was caught, or may not run at its level
+ * (pass-level). *result may be NULL. */
+bool pass_runner_run(pass_runner *runner, ir_module *module, const pass_row *pass,
+                     pass_result *result);
+
+/* The steps of the pipeline that end at a level from `first` to `last` and may run at the module's.
+ * The verifier runs where the module goes on to the next level, also without PASS_CHECK_VERIFY. */
+bool pass_runner_pipeline(pass_runner *runner, ir_module *module, ir_level first, ir_level last);
+
+/* Verifies our own output: findings are CROFT_BUGs of `producer`, such as "pass fold". */
+bool pass_runner_verify(pass_runner *runner, const char *producer, const ir_module *module);
+
+#endif

@@ -1,0 +1,176 @@
+/* Does a pass carry what is known: locations, anchors, proofs, layouts, storage?
+ *
+ *     store %y[%row inside, : N inside], %4 injective !y.0 @4:5+22
+ *
+ * An op that stands in the module before and after a pass keeps all of these; a copy of it (a pass
+ * to the next level makes new ops) is known by its anchor, and keeps the proofs. Gaining is no
+ * loss. An op without location is one that nobody can explain: where every op had one, every new op
+ * has one.
+ */
+#include "pass/runner_internal.h"
+
+#include "base/hash.h"
+#include "ir/print.h"
+
+#include <string.h>
+
+/* ---- before ---- */
+static bool count_op(void *pointer, ir_op *op) {
+    (void)op;
+    ++*(int64_t *)pointer;
+    return true;
+}
+
+static int64_t *bucket_of_op(const runner_before *before, const ir_op *op) {
+    uint64_t hash = base_hash_bytes(BASE_HASH_START, &op, sizeof op);
+    uint64_t mask = (uint64_t)before->bucket_count - 1;
+    for (;; hash++) {
+        int64_t *bucket = &before->by_op[hash & mask];
+        if (*bucket == 0 || before->records[*bucket - 1].op == op)
+            return bucket;
+    }
+}
+
+static int64_t *bucket_of_anchor(const runner_before *before, const char *anchor) {
+    uint64_t hash = base_hash_bytes(BASE_HASH_START, anchor, strlen(anchor));
+    uint64_t mask = (uint64_t)before->bucket_count - 1;
+    for (;; hash++) {
+        int64_t *bucket = &before->by_anchor[hash & mask];
+        if (*bucket == 0 || strcmp(before->records[*bucket - 1].anchor, anchor) == 0)
+            return bucket;
+    }
+}
+
+static void record_value(runner_before *before, const ir_value *value) {
+    before->values[value->number] = value;
+    before->storages[value->number] = value->storage;
+    before->layouts[value->number] = value->layout;
+}
+
+static bool record_op(void *pointer, ir_op *op) {
+    runner_before *before = pointer;
+    runner_record *record = &before->records[before->count++];
+    *record = (runner_record){.op = op, .location = op->location, .anchor = op->anchor};
+    const ir_access *access = op->attributes.access;
+    if (access != NULL) {
+        record->has_access = true;
+        record->injective = access->injective;
+        for (int i = 0; i < access->rank; i++)
+            record->inside[i] = access->index[i].inside;
+    }
+    *bucket_of_op(before, op) = before->count;
+    if (op->anchor != NULL)
+        *bucket_of_anchor(before, op->anchor) = before->count;
+    before->located &= op->location.line != 0;
+    for (int i = 0; i < op->result_count; i++)
+        record_value(before, op->results[i]);
+    return true;
+}
+
+void runner_facts_record(runner_before *before, ir_module *module) {
+    base_arena *arena = module->arena;
+    int64_t ops = 0;
+    ir_region_walk(&module->body, count_op, &ops);
+    before->located = true;
+    before->records = BASE_NEW_ARRAY(arena, runner_record, ops);
+    for (before->bucket_count = 16; before->bucket_count < 2 * ops; before->bucket_count *= 2)
+        continue;
+    before->by_op = BASE_NEW_ARRAY(arena, int64_t, before->bucket_count);
+    before->by_anchor = BASE_NEW_ARRAY(arena, int64_t, before->bucket_count);
+    before->value_count = module->next_value;
+    before->values = BASE_NEW_ARRAY(arena, const ir_value *, module->next_value);
+    before->storages = BASE_NEW_ARRAY(arena, ir_storage, module->next_value);
+    before->layouts = BASE_NEW_ARRAY(arena, ir_value_layout, module->next_value);
+    ir_region_walk(&module->body, record_op, before);
+}
+
+/* ---- after ---- */
+typedef struct facts_walk {
+    pass_runner *runner;
+    const pass_row *pass;
+    const runner_before *before;
+    const ir_module *module;
+} facts_walk;
+
+static bool lost(const facts_walk *w, const ir_op *op, const char *slug, const char *what,
+                 const char *expected) {
+    base_diagnostic *d = runner_bug(w->runner, w->pass, slug, op->location, what);
+    base_text line;
+    base_text_init(&line, w->runner->diagnostics->arena);
+    ir_op_print(&line, w->module, op);
+    d->found = line.bytes;
+    d->expected = expected;
+    return false;
+}
+
+static bool keeps_location(const facts_walk *w, const runner_record *record, const ir_op *op) {
+    if (record == NULL)
+        return !w->before->located || op->location.line != 0 ||
+               lost(w, op, "pass-location", "makes an op without a location",
+                    "the location of what it comes from");
+    base_location a = record->location, b = op->location;
+    if (a.line == 0 ||
+        (a.source == b.source && a.line == b.line && a.column == b.column && a.length == b.length))
+        return true;
+    return lost(
+        w, op, "pass-location", "loses the location of an op that stays",
+        base_diagnostics_text(w->runner->diagnostics, "@%d:%d+%d", a.line, a.column, a.length));
+}
+
+static bool keeps_proofs(const facts_walk *w, const runner_record *record, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    if (!record->has_access || access == NULL || w->module->level == IR_THREAD)
+        return true;
+    if (record->injective && !access->injective)
+        return lost(w, op, "pass-facts", "loses a proof", "injective");
+    for (int i = 0; i < access->rank; i++)
+        if (record->inside[i] && !access->index[i].inside)
+            return lost(w, op, "pass-facts", "loses a proof",
+                        base_diagnostics_text(w->runner->diagnostics, "inside, index %d", i));
+    return true;
+}
+
+/* Waiting values only: what a pass to the next level gives anew it may choose. */
+static bool keeps_layout(const facts_walk *w, const ir_op *op) {
+    for (int i = 0; i < op->result_count; i++) {
+        const ir_value *value = op->results[i];
+        if (value->number >= w->before->value_count || w->before->values[value->number] != value)
+            continue;
+        ir_storage storage = w->before->storages[value->number];
+        if (storage != IR_STORAGE_NONE && value->storage == IR_STORAGE_NONE)
+            return lost(w, op, "pass-facts", "loses the storage of a value",
+                        ir_storage_name(storage));
+        for (int d = 0; d < value->type.rank; d++)
+            if (w->before->layouts[value->number].axis[d] >= 0 && value->layout.axis[d] < 0)
+                return lost(w, op, "pass-facts", "loses the layout of a value",
+                            "the axis of each dimension");
+    }
+    return true;
+}
+
+static bool check_op(void *pointer, ir_op *op) {
+    const facts_walk *w = pointer;
+    int checks = w->runner->checks;
+    int64_t place = *bucket_of_op(w->before, op);
+    const runner_record *same = place > 0 ? &w->before->records[place - 1] : NULL;
+    if ((checks & PASS_CHECK_LOCATION) != 0 && !keeps_location(w, same, op))
+        return false;
+    if ((checks & PASS_CHECK_FACTS) == 0)
+        return true;
+    if (same != NULL && same->anchor != NULL && op->anchor == NULL)
+        return lost(w, op, "pass-facts", "loses an anchor", same->anchor);
+    if (same == NULL && op->anchor != NULL) {
+        place = *bucket_of_anchor(w->before, op->anchor);
+        same = place > 0 ? &w->before->records[place - 1] : NULL;
+    }
+    return (same == NULL || same->op->opcode != op->opcode || keeps_proofs(w, same, op)) &&
+           keeps_layout(w, op);
+}
+
+bool runner_check_facts(pass_runner *runner, const pass_row *pass, const runner_before *before,
+                        ir_module *module) {
+    if (before->records == NULL)
+        return true;
+    facts_walk w = {.runner = runner, .pass = pass, .before = before, .module = module};
+    return ir_region_walk(&module->body, check_op, &w);
+}
