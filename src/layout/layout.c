@@ -23,10 +23,6 @@ const char *layout_holder_name(layout_holder holder) {
     return holder_names[holder];
 }
 
-static bool holder_is_inner(layout_holder holder) {
-    return holder == LAYOUT_SLOT || holder == LAYOUT_LANE || holder == LAYOUT_SUBGROUP;
-}
-
 int64_t layout_axis_radix(const layout_axis *axis, layout_holder holder) {
     int64_t radix = 1;
     for (int i = 0; i < axis->count; i++) {
@@ -36,19 +32,38 @@ int64_t layout_axis_radix(const layout_axis *axis, layout_holder holder) {
     return radix;
 }
 
-int64_t layout_axis_weight(const layout_axis *axis, layout_holder holder) {
+int64_t layout_axis_digit_weight(const layout_axis *axis, int digit) {
     int64_t weight = 1;
+    for (int i = 0; i < digit; i++)
+        weight *= axis->digits[i].radix;
+    return weight;
+}
+
+int64_t layout_axis_weight(const layout_axis *axis, layout_holder holder) {
     for (int i = 0; i < axis->count; i++) {
         if (axis->digits[i].holder == holder)
-            return weight;
-        weight *= axis->digits[i].radix;
+            return layout_axis_digit_weight(axis, i);
     }
     return 0;
 }
 
+static int64_t default_stride(const layout_axis *axis, int digit) {
+    int64_t stride = 1;
+    for (int i = 0; i < digit; i++) {
+        if (axis->digits[i].holder == axis->digits[digit].holder)
+            stride *= axis->digits[i].radix;
+    }
+    return stride;
+}
+
+int64_t layout_axis_digit_stride(const layout_axis *axis, int digit) {
+    int64_t stride = axis->digits[digit].stride;
+    return stride != 0 ? stride : default_stride(axis, digit);
+}
+
 int64_t layout_axis_chunk(const layout_axis *axis) {
     return layout_axis_radix(axis, LAYOUT_SLOT) * layout_axis_radix(axis, LAYOUT_LANE) *
-           layout_axis_radix(axis, LAYOUT_SUBGROUP);
+           layout_axis_radix(axis, LAYOUT_SUBGROUP) * layout_axis_radix(axis, LAYOUT_BLOCK);
 }
 
 bool layout_axis_has(const layout_axis *axis, layout_holder holder) {
@@ -63,7 +78,9 @@ bool layout_axis_equal(const layout_axis *a, const layout_axis *b) {
     if (a->count != b->count)
         return false;
     for (int i = 0; i < a->count; i++) {
-        if (a->digits[i].holder != b->digits[i].holder || a->digits[i].radix != b->digits[i].radix)
+        if (a->digits[i].holder != b->digits[i].holder ||
+            a->digits[i].radix != b->digits[i].radix ||
+            layout_axis_digit_stride(a, i) != layout_axis_digit_stride(b, i))
             return false;
     }
     return true;
@@ -72,8 +89,10 @@ bool layout_axis_equal(const layout_axis *a, const layout_axis *b) {
 int64_t layout_axis_logical(const layout_axis *axis, const int64_t position[LAYOUT_HOLDER_COUNT]) {
     int64_t index = 0, weight = 1;
     for (int i = 0; i < axis->count; i++) {
-        index += position[axis->digits[i].holder] * weight;
-        weight *= axis->digits[i].radix;
+        int64_t radix = axis->digits[i].radix;
+        int64_t number = position[axis->digits[i].holder] / layout_axis_digit_stride(axis, i);
+        index += (radix == 0 ? number : base_floor_mod(number, radix)) * weight;
+        weight *= radix;
     }
     return index;
 }
@@ -84,33 +103,130 @@ void layout_axis_owner(const layout_axis *axis, int64_t index,
         position[holder] = 0;
     for (int i = 0; i < axis->count; i++) {
         int64_t radix = axis->digits[i].radix;
-        position[axis->digits[i].holder] = radix == 0 ? index : base_floor_mod(index, radix);
+        int64_t digit = radix == 0 ? index : base_floor_mod(index, radix);
+        position[axis->digits[i].holder] += digit * layout_axis_digit_stride(axis, i);
         index = base_floor_div(index, radix);
     }
 }
 
-const char *layout_axis_check(const layout_axis *axis) {
-    int seen = 0;
-    bool outer = false;
+/* ---- form ---- */
+static bool holder_may_be_runtime(layout_holder holder) {
+    return holder == LAYOUT_STEP || holder == LAYOUT_GROUP;
+}
+
+static const char *radix_fault(const layout_axis *axis, int *fault) {
     int64_t size = 1;
-    if (axis->count < 0 || axis->count > LAYOUT_MAX_DIGITS)
-        return "an axis has at most 12 digits";
     for (int i = 0; i < axis->count; i++) {
         layout_digit digit = axis->digits[i];
-        bool last = i == axis->count - 1;
-        if (digit.radix < 0 || (digit.radix == 0 && !last))
-            return digit.radix < 0 ? "a radix is at least 1"
-                                   : "only the most significant digit may have a runtime radix";
-        if ((seen >> digit.holder) & 1)
-            return "a holder has one digit of an axis";
-        if (holder_is_inner(digit.holder) && outer)
-            return "slot, lane and subgroup digits stand below step and group digits";
-        if (holder_is_inner(digit.holder) && digit.radix == 0)
-            return "slot, lane and subgroup digits have constant radices";
+        *fault = i;
+        if (digit.radix < 0)
+            return "a radix is at least 1";
+        if (digit.radix == 0 && i != axis->count - 1)
+            return "only the most significant digit may have a runtime radix";
+        if (digit.radix == 0 && !holder_may_be_runtime(digit.holder))
+            return "slot, lane, subgroup and block digits have constant radices";
         if (digit.radix != 0 && !base_checked_mul(size, digit.radix, &size))
             return "the product of the radices does not fit 64 bits";
-        seen |= 1 << digit.holder;
-        outer = outer || !holder_is_inner(digit.holder);
+    }
+    return NULL;
+}
+
+/* Digits of one holder count in different places of its number: sorted by stride, each stride is a
+ * multiple of stride times radix of the one before. Nothing stands above a runtime radix. */
+static bool digits_are_apart(layout_digit a, layout_digit b) {
+    layout_digit low = a.stride <= b.stride ? a : b, high = a.stride <= b.stride ? b : a;
+    int64_t end = 0;
+    if (a.holder != b.holder || a.radix == 1 || b.radix == 1)
+        return true;
+    return base_checked_mul(low.stride, low.radix, &end) && end != 0 && high.stride % end == 0;
+}
+
+/* The first digit, in the order written, whose resolved stride fits not with those before it. */
+static const char *overlap_fault(const layout_axis *axes, int count, int *axis, int *digit) {
+    int64_t end = 0;
+    for (int i = 0; i < count * LAYOUT_MAX_DIGITS; i++) {
+        *axis = i / LAYOUT_MAX_DIGITS;
+        *digit = i % LAYOUT_MAX_DIGITS;
+        if (*digit >= axes[*axis].count)
+            continue;
+        layout_digit here = axes[*axis].digits[*digit];
+        if (here.stride < 0 || (here.stride == 0 && here.radix != 1))
+            return here.stride < 0 ? "a stride is at least 1"
+                                   : "nothing of a holder stands above its runtime radix";
+        if (!base_checked_mul(here.stride, here.radix, &end))
+            return "stride times radix does not fit 64 bits";
+        for (int k = 0; k < i; k++) {
+            const layout_axis *other = &axes[k / LAYOUT_MAX_DIGITS];
+            if (k % LAYOUT_MAX_DIGITS < other->count &&
+                !digits_are_apart(here, other->digits[k % LAYOUT_MAX_DIGITS]))
+                return "two digits of one holder overlap: a stride is a multiple of stride times "
+                       "radix of the digit below it";
+        }
+    }
+    return NULL;
+}
+
+static const char *stride_fault(const layout_axis *axis, int *fault) {
+    layout_axis resolved = *axis;
+    int alone = 0;
+    layout_axes_resolve(&resolved, 1);
+    return overlap_fault(&resolved, 1, &alone, fault);
+}
+
+static const char *axis_fault(const layout_axis *axis, int *digit) {
+    *digit = 0;
+    if (axis->count < 0 || axis->count > LAYOUT_MAX_DIGITS)
+        return "an axis has at most 12 digits";
+    const char *reason = radix_fault(axis, digit);
+    return reason != NULL ? reason : stride_fault(axis, digit);
+}
+
+const char *layout_axis_check(const layout_axis *axis) {
+    int digit = 0;
+    return axis_fault(axis, &digit);
+}
+
+void layout_axes_resolve(layout_axis *axes, int count) {
+    int64_t next[LAYOUT_HOLDER_COUNT];
+    for (int holder = 0; holder < LAYOUT_HOLDER_COUNT; holder++)
+        next[holder] = 1;
+    for (int a = 0; a < count; a++) {
+        for (int i = 0; i < axes[a].count; i++) {
+            layout_digit *digit = &axes[a].digits[i];
+            if (digit->stride == 0)
+                digit->stride = next[digit->holder];
+            if (!base_checked_mul(next[digit->holder], digit->radix, &next[digit->holder]))
+                next[digit->holder] = 0; /* found by layout_axes_partition */
+        }
+    }
+}
+
+/* Where the number of the holder ends that the digits below `stride` make up: the next one begins
+ * there. The digits are apart. */
+static int64_t end_below(const layout_axis *axes, int count, layout_holder holder, int64_t stride) {
+    int64_t end = 1;
+    for (int a = 0; a < count; a++) {
+        for (int i = 0; i < axes[a].count; i++) {
+            layout_digit digit = axes[a].digits[i];
+            if (digit.holder == holder && digit.radix > 1 && digit.stride < stride &&
+                digit.stride * digit.radix > end)
+                end = digit.stride * digit.radix;
+        }
+    }
+    return end;
+}
+
+const char *layout_axes_partition(const layout_axis *axes, int count, int *axis, int *digit) {
+    const char *reason = overlap_fault(axes, count, axis, digit);
+    if (reason != NULL)
+        return reason;
+    for (*axis = 0; *axis < count; ++*axis) {
+        for (*digit = 0; *digit < axes[*axis].count; ++*digit) {
+            layout_digit here = axes[*axis].digits[*digit];
+            if (here.radix != 1 && here.stride != end_below(axes, count, here.holder, here.stride))
+                return "the strides of a holder leave a gap: each is stride times radix of the one "
+                       "below it";
+        }
     }
     return NULL;
 }
@@ -126,6 +242,8 @@ void layout_axis_print(base_text *out, const layout_axis *axis) {
             base_text_string(out, "*");
         else
             base_text_format(out, "%" PRId64, axis->digits[i].radix);
+        if (layout_axis_digit_stride(axis, i) != default_stride(axis, i))
+            base_text_format(out, " @%" PRId64, axis->digits[i].stride);
     }
 }
 
@@ -162,32 +280,49 @@ static bool read_holder(reader *r, layout_holder *holder) {
     return false;
 }
 
-static bool read_radix(reader *r, int64_t *radix) {
-    if (r->at < r->length && r->text[r->at] == '*') {
-        r->at++;
-        *radix = 0;
-        return true;
-    }
+/* A number from 1; `what` when there is none. */
+static bool read_count(reader *r, int64_t *count, const char *what) {
     size_t start = r->at;
     int64_t value = 0;
     for (; r->at < r->length && r->text[r->at] >= '0' && r->text[r->at] <= '9'; r->at++) {
         if (!base_checked_mul(value, 10, &value) ||
             !base_checked_add(value, r->text[r->at] - '0', &value)) {
-            r->reason = "a radix that does not fit 64 bits";
+            r->reason = "a number that does not fit 64 bits";
             r->at = start;
             return false;
         }
     }
     if (value < 1) {
-        r->reason = "expected a radix: a number from 1, or *";
+        r->reason = what;
         r->at = start;
         return false;
     }
-    *radix = value;
+    *count = value;
     return true;
 }
 
-static bool read_digits(reader *r, layout_axis *axis) {
+static bool accept(reader *r, char sign) {
+    if (r->at == r->length || r->text[r->at] != sign)
+        return false;
+    r->at++;
+    return true;
+}
+
+/* `8`, `*`, `4 @8` */
+static bool read_radix(reader *r, layout_digit *digit) {
+    if (accept(r, '*'))
+        digit->radix = 0;
+    else if (!read_count(r, &digit->radix, "expected a radix: a number from 1, or *"))
+        return false;
+    size_t end = r->at;
+    skip_spaces(r);
+    if (accept(r, '@'))
+        return read_count(r, &digit->stride, "expected a stride: a number from 1");
+    r->at = end;
+    return true;
+}
+
+static bool read_digits(reader *r, layout_axis *axis, size_t at[LAYOUT_MAX_DIGITS]) {
     for (;;) {
         skip_spaces(r);
         if (axis->count == LAYOUT_MAX_DIGITS) {
@@ -195,41 +330,54 @@ static bool read_digits(reader *r, layout_axis *axis) {
             return false;
         }
         layout_digit *digit = &axis->digits[axis->count];
+        at[axis->count] = r->at;
         if (!read_holder(r, &digit->holder))
             return false;
         skip_spaces(r);
-        if (!read_radix(r, &digit->radix))
+        if (!read_radix(r, digit))
             return false;
         axis->count++;
         size_t end = r->at;
         skip_spaces(r);
-        if (r->at == r->length || r->text[r->at] != '|') {
+        if (!accept(r, '|')) {
             r->at = end;
             return true;
         }
-        r->at++;
     }
+}
+
+static bool read_axis(reader *r, layout_axis *axis, size_t at[LAYOUT_MAX_DIGITS]) {
+    *axis = (layout_axis){0};
+    skip_spaces(r);
+    if (word_length(r) == 4 && memcmp(r->text + r->at, "none", 4) == 0) {
+        r->at += 4;
+        return true;
+    }
+    return read_digits(r, axis, at);
+}
+
+bool layout_axis_read(const char *text, size_t length, layout_axis *axis, size_t *used,
+                      size_t at[LAYOUT_MAX_DIGITS], const char **reason) {
+    reader r = {.text = text, .length = length};
+    int digit = 0;
+    bool ok = read_axis(&r, axis, at);
+    const char *fault = ok ? radix_fault(axis, &digit) : NULL;
+    *used = fault == NULL ? r.at : at[digit];
+    if (!ok || fault != NULL)
+        *reason = fault != NULL ? fault : r.reason;
+    return ok && fault == NULL;
 }
 
 bool layout_axis_parse(const char *text, size_t length, layout_axis *axis, size_t *used,
                        const char **reason) {
-    reader r = {.text = text, .length = length};
-    *axis = (layout_axis){0};
-    skip_spaces(&r);
-    size_t start = r.at;
-    bool ok = true;
-    if (word_length(&r) == 4 && memcmp(text + r.at, "none", 4) == 0)
-        r.at += 4;
-    else
-        ok = read_digits(&r, axis);
-    const char *fault = ok ? layout_axis_check(axis) : NULL;
+    size_t at[LAYOUT_MAX_DIGITS];
+    int digit = 0;
+    if (!layout_axis_read(text, length, axis, used, at, reason))
+        return false;
+    const char *fault = axis_fault(axis, &digit);
     if (fault != NULL) {
-        ok = false;
-        r.reason = fault;
-        r.at = start;
+        *used = at[digit];
+        *reason = fault;
     }
-    *used = r.at;
-    if (!ok)
-        *reason = r.reason;
-    return ok;
+    return fault == NULL;
 }

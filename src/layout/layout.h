@@ -15,7 +15,9 @@
  *     subgroup  a subgroup of the team            group  a position in the grid
  *
  * A holder may have several digits: `slot 4 | lane 32 | slot 2` gives slot 4 + s the elements from
- * 128 on. `lane 4 @8` (stride 8) says that the digit counts in eights of the lane number. This room
+ * 128 on. `lane 4 @8` (stride 8) says that the digit counts in eights of the lane number; the
+ * digits of one holder never overlap, and over all axes of a value they fill its range without a
+ * gap. What a plan or a level of the IR restricts further stands in pass/ and verify/: this room
  * knows nothing of the IR.
  */
 #ifndef LAYOUT_LAYOUT_H
@@ -55,27 +57,44 @@ const char *layout_holder_name(layout_holder holder);
 
 /* Product of the radices held by `holder` (1 when there is none); a runtime radix counts as 0. */
 int64_t layout_axis_radix(const layout_axis *axis, layout_holder holder);
-/* Weight in the logical index of the (first) digit held by `holder`; 0 when there is none. */
+/* Weight in the logical index of the first digit held by `holder`; 0 when there is none. */
 int64_t layout_axis_weight(const layout_axis *axis, layout_holder holder);
+/* Weight in the logical index of digit number `digit`: the product of the radices before it. */
+int64_t layout_axis_digit_weight(const layout_axis *axis, int digit);
+/* Its weight in the number of its holder, the default filled in. */
+int64_t layout_axis_digit_stride(const layout_axis *axis, int digit);
 /* Product of all radices but those of steps and groups: the elements of one step. */
 int64_t layout_axis_chunk(const layout_axis *axis);
 bool layout_axis_has(const layout_axis *axis, layout_holder holder);
+/* The same digits in the same order, however their strides are written. */
 bool layout_axis_equal(const layout_axis *a, const layout_axis *b);
 
-/* index = sum of digit * weight. `position[holder]` is the number in each holder (each holder has
- * at most one digit per axis). Inverse: layout_axis_owner. */
+/* index = sum of digit * weight, where a digit is number / stride % radix of position[holder], the
+ * number in its holder. Inverse (what other axes put into a holder left out): layout_axis_owner. */
 int64_t layout_axis_logical(const layout_axis *axis, const int64_t position[LAYOUT_HOLDER_COUNT]);
 void layout_axis_owner(const layout_axis *axis, int64_t index,
                        int64_t position[LAYOUT_HOLDER_COUNT]);
 
-/* NULL when the axis is well formed: radices at least 1, runtime radix only last, one digit per
- * holder, step and group digits above slot and lane digits; else the reason (static text). */
+/* NULL when the axis is well formed: radices and strides at least 1, a runtime radix only last and
+ * only of steps or groups, digits of one holder that do not overlap; else the reason (static text).
+ */
 const char *layout_axis_check(const layout_axis *axis);
+/* Replaces default strides by numbers, in the order written: over all the axes of a value, the last
+ * of which may be digits without an axis. */
+void layout_axes_resolve(layout_axis *axes, int count);
+/* NULL when the resolved strides of each holder, over all axes, partition its range: the least is
+ * 1, each next one the product of stride and radix before. Else the reason and the digit. */
+const char *layout_axes_partition(const layout_axis *axes, int count, int *axis, int *digit);
 
-/* `lane 8 | slot 4 | step *`; `none` for no digits. Reading: true on success, *used bytes consumed;
- * else *reason is a static text and *used the position of the fault. */
+/* `lane 8 | slot 4 | step *`, `lane 4 @8` for a stride that is not the default; `none` for no
+ * digits. Reading: true on success, *used bytes consumed; else *reason is a static text and *used
+ * the position of the fault. */
 void layout_axis_print(base_text *out, const layout_axis *axis);
 bool layout_axis_parse(const char *text, size_t length, layout_axis *axis, size_t *used,
                        const char **reason);
+/* The same for one of several axes, whose default strides go on from the axes before: strides are
+ * left to layout_axes_partition. at[i]: the byte where digit i begins. */
+bool layout_axis_read(const char *text, size_t length, layout_axis *axis, size_t *used,
+                      size_t at[LAYOUT_MAX_DIGITS], const char **reason);
 
 #endif

@@ -31,6 +31,8 @@ void map_fail(map_state *state, base_location location, const char *slug, const 
  * can apply. */
 void map_plan_apply(map_state *state);
 /* Reports sizes that differ from those that the plan was made for. */
+/* NULL, or why a plan may not have digits that are a layout: expand cannot apply them. */
+const char *map_digits_refusal(const layout_axis *digits);
 void map_check_conditions(map_state *state);
 /* Reports a width that the digits of the access do not have. After the axes are set. */
 void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *line);

@@ -39,7 +39,7 @@ static const ir_plan_axis *plan_axis(map_state *state, const char *anchor) {
 /* NULL, or why expand cannot apply these digits to the axis. */
 static const char *axis_refusal(map_state *state, const ir_axis *axis) {
     const layout_axis *digits = &axis->digits;
-    const char *reason = layout_axis_check(digits);
+    const char *reason = map_digits_refusal(digits);
     if (reason != NULL)
         return reason;
     if (axis->is_program) {

@@ -4,7 +4,10 @@
  *     for N = 4096        every size that is known, with its value, and no other
  *     access x.0 width 8  8 neighbours: a range whose innermost digit, lanes or slots, 8 divides
  *
- * Digits are checked in map_plan.c, storage in map_storage.c.
+ *     lane 8 | slot 4 | step *      one digit of a holder, in its default place, steps and groups
+ *                                   above: what expand can apply, of all that layouts can say
+ *
+ * Digits against their extents are checked in map_plan.c, storage in map_storage.c.
  */
 #include "pass/map_internal.h"
 
@@ -22,6 +25,26 @@ static const char *describe_size(map_state *state, const layout_symbol *symbol) 
     if (symbol == NULL || !symbol->known)
         return "a size that is known when the plan is obeyed";
     return base_diagnostics_text(diagnostics, "%s = %lld", symbol->name, (long long)symbol->value);
+}
+
+const char *map_digits_refusal(const layout_axis *digits) {
+    const char *reason = layout_axis_check(digits);
+    bool seen[LAYOUT_HOLDER_COUNT] = {false}, outer = false;
+    for (int i = 0; reason == NULL && i < digits->count; i++) {
+        layout_holder holder = digits->digits[i].holder;
+        bool inner = holder == LAYOUT_SLOT || holder == LAYOUT_LANE;
+        if (holder == LAYOUT_SUBGROUP || holder == LAYOUT_BLOCK)
+            reason = "a plan has slot, lane, step and group digits";
+        else if (seen[holder])
+            reason = "a holder has one digit of an axis";
+        else if (layout_axis_digit_stride(digits, i) != 1)
+            reason = "a digit has no stride of its own";
+        else if (inner && outer)
+            reason = "slot and lane digits stand below step and group digits";
+        seen[holder] = true;
+        outer = outer || !inner;
+    }
+    return reason;
 }
 
 void map_check_conditions(map_state *state) {

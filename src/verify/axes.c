@@ -6,9 +6,29 @@
  */
 #include "verify/verify_internal.h"
 
+/* What the rules and the passes of these levels count on, of all that layouts can say. */
+static const char *digits_refusal(const layout_axis *axis) {
+    int64_t counted[LAYOUT_HOLDER_COUNT] = {0};
+    const layout_digit *below = NULL;
+    for (const layout_digit *digit = axis->digits; digit < axis->digits + axis->count; digit++) {
+        bool of_lane = digit->holder == LAYOUT_LANE || digit->holder == LAYOUT_SLOT;
+        bool above = below != NULL && below->holder != LAYOUT_LANE && below->holder != LAYOUT_SLOT;
+        if (!of_lane && digit->holder != LAYOUT_STEP && digit->holder != LAYOUT_GROUP)
+            return "slot, lane, step and group digits";
+        if (++counted[digit->holder] > 1 || digit->stride > 1)
+            return "one digit of a holder, without a stride of its own";
+        if (of_lane && above)
+            return "slot and lane digits below step and group digits";
+        below = digit;
+    }
+    return NULL;
+}
+
 static void rule_axis_digits(verify_state *state, const ir_axis *axis) {
     const char *anchor = axis->anchor != NULL ? axis->anchor : "-";
     const char *reason = layout_axis_check(&axis->digits);
+    if (reason == NULL)
+        reason = digits_refusal(&axis->digits);
     bool group = layout_axis_has(&axis->digits, LAYOUT_GROUP);
     if (reason == NULL && axis->is_program &&
         (axis->program < 0 || axis->program >= state->module->program_count))

@@ -30,6 +30,13 @@ static const char *const legal[] = {
     "lane 1 | slot 1 | step 1",
     "slot 3 | lane 5 | step 2 | group 4",
     "lane 7 | slot 3 | group 2 | step 6",
+    "step 4 | slot 2",
+    "subgroup 2 | lane 4 | block 3 | subgroup 5",
+    "slot 4 | lane 8 | slot 2",
+    "slot 4 | lane 8 | slot 2 | step 3",
+    "lane 2 @4 | lane 4 @1 | slot 3",
+    "lane 3 @8 | slot 2 | lane 4 @2 | lane 2 @1",
+    "slot 2 @9 | lane 4 | slot 3 @3 | step 2 | slot 3 @1",
 };
 
 /* Every position, in mixed-radix order of the holders, maps to a different index below the product
@@ -121,12 +128,20 @@ static void ill_formed_digits_are_refused_where_they_stand(void **state) {
         {"lane", 4, "expected a radix"},
         {"lane 0", 5, "expected a radix"},
         {"lane x", 5, "expected a radix"},
-        {"lane 99999999999999999999", 5, "a radix that does not fit"},
-        {"lane 8 | lane 4", 0, "a holder has one digit"},
+        {"lane 99999999999999999999", 5, "a number that does not fit"},
         {"step * | group 4", 0, "only the most significant"},
-        {"step 4 | slot 2", 0, "slot, lane and subgroup digits stand below"},
-        {"lane *", 0, "slot, lane and subgroup digits have constant"},
-        {"lane 4611686018427387904 | slot 4", 0, "the product of the radices"},
+        {"lane 2 | step * | group 4", 9, "only the most significant"},
+        {"lane *", 0, "slot, lane, subgroup and block digits have constant"},
+        {"lane 8 | block *", 9, "slot, lane, subgroup and block digits have constant"},
+        {"lane 4611686018427387904 | slot 4", 27, "the product of the radices"},
+        {"lane 4 @", 8, "expected a stride"},
+        {"lane 4 @0", 8, "expected a stride"},
+        {"lane 4 @99999999999999999999", 8, "a number that does not fit"},
+        {"lane 8 | lane 4 @4", 9, "two digits of one holder overlap"},
+        {"lane 8 | slot 2 | lane 4 @1", 18, "two digits of one holder overlap"},
+        {"lane 8 | lane 4 @12", 9, "two digits of one holder overlap"},
+        {"lane 4 @2 | lane 2", 12, "two digits of one holder overlap"},
+        {"step 4 @4611686018427387904", 0, "stride times radix does not fit"},
         {"slot 1 | lane 1 | step 1 | group 1 | slot 1 | slot 1 | slot 1 | slot 1 | slot 1 | slot 1 "
          "| "
          "slot 1 | slot 1 | slot 1",
@@ -141,6 +156,63 @@ static void ill_formed_digits_are_refused_where_they_stand(void **state) {
         assert_int_equal(used, cases[i].at);
         if (strncmp(reason, cases[i].reason, strlen(cases[i].reason)) != 0)
             fail_msg("`%s` was refused because: %s", cases[i].text, reason);
+    }
+}
+
+static void weights_and_strides_of_each_digit(void **state) {
+    (void)state;
+    layout_axis axis = read("slot 4 | lane 8 | slot 2 | step *");
+    const int64_t weight[] = {1, 4, 32, 64}, stride[] = {1, 1, 4, 1};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(layout_axis_digit_weight(&axis, i), weight[i]);
+        assert_int_equal(layout_axis_digit_stride(&axis, i), stride[i]);
+    }
+    assert_int_equal(layout_axis_weight(&axis, LAYOUT_SLOT), 1);
+    assert_int_equal(layout_axis_radix(&axis, LAYOUT_SLOT), 8);
+    assert_int_equal(layout_axis_chunk(&axis), 64);
+    layout_axis written = read("slot 4 @1 | lane 8 | slot 2 @4 | step *");
+    assert_true(layout_axis_equal(&axis, &written));
+    layout_axis swapped = read("slot 4 @2 | lane 8 | slot 2 @1 | step *");
+    assert_false(layout_axis_equal(&axis, &swapped));
+    const int64_t position[LAYOUT_HOLDER_COUNT] = {[LAYOUT_SLOT] = 6, [LAYOUT_LANE] = 5};
+    assert_int_equal(layout_axis_logical(&axis, position), 2 + 5 * 4 + 32);
+    assert_int_equal(layout_axis_logical(&swapped, position), 3 + 5 * 4 + 0);
+}
+
+static void strides_of_a_holder_partition_its_range_over_all_axes(void **state) {
+    (void)state;
+    static const struct {
+        const char *axis[3];
+        const char *reason; /* NULL: a partition */
+        int at_axis, at_digit;
+    } cases[] = {
+        {{"lane 8", "slot 4", "none"}, NULL, 0, 0},
+        {{"lane 8", "lane 4", "none"}, NULL, 0, 0}, /* the default goes on over the axes */
+        {{"lane 4 @8", "lane 8 @1", "none"}, NULL, 0, 0},
+        {{"lane 4 @2 | slot 2", "lane 3 @8", "lane 2 @1"}, NULL, 0, 0},
+        {{"lane 1 @7", "slot 4", "none"}, NULL, 0, 0}, /* a digit of radix 1 has no weight */
+        {{"slot 2 | step * @4", "step 4 @1", "none"}, NULL, 0, 0},
+        {{"lane 4 @8", "slot 4", "none"}, "the strides of a holder leave a gap", 0, 0},
+        {{"lane 4", "slot 2 | lane 2 @8", "none"}, "the strides of a holder leave a gap", 1, 1},
+        {{"lane 8", "lane 2 @4", "none"}, "two digits of one holder overlap", 1, 0},
+        {{"group *", "lane 2", "group 4"}, "nothing of a holder", 2, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        layout_axis axes[3];
+        int axis = -1, digit = -1;
+        for (int a = 0; a < 3; a++)
+            axes[a] = read(cases[i].axis[a]);
+        layout_axes_resolve(axes, 3);
+        const char *reason = layout_axes_partition(axes, 3, &axis, &digit);
+        if (cases[i].reason == NULL) {
+            if (reason != NULL)
+                fail_msg("case %zu: %s", i, reason);
+            continue;
+        }
+        if (reason == NULL || strncmp(reason, cases[i].reason, strlen(cases[i].reason)) != 0)
+            fail_msg("case %zu: %s", i, reason == NULL ? "accepted" : reason);
+        assert_int_equal(axis, cases[i].at_axis);
+        assert_int_equal(digit, cases[i].at_digit);
     }
 }
 
@@ -160,6 +232,8 @@ int main(void) {
         cmocka_unit_test(weights_radices_and_chunk_follow_the_digits),
         cmocka_unit_test(printed_text_reads_back),
         cmocka_unit_test(ill_formed_digits_are_refused_where_they_stand),
+        cmocka_unit_test(weights_and_strides_of_each_digit),
+        cmocka_unit_test(strides_of_a_holder_partition_its_range_over_all_axes),
         cmocka_unit_test(reading_stops_after_the_last_digit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,7 +147,7 @@ static void faults_are_reported_where_they_stand(void **state) {
         {"plan k canon 5d1e8c0a91b2f733 machine m for N = -1\n", "plan-number", 1, 49},
         {"plan k canon 5d1e8c0a91b2f733 machine m N = 1\n", "plan-syntax", 1, 41},
         {FIRST "hold e private\n", "plan-syntax", 2, 1},
-        {FIRST "axis N lane 8 | lane 8\n", "plan-digits", 2, 8},
+        {FIRST "axis N lane 8 | lane 8 @4\n", "plan-digits", 2, 17},
         {FIRST "axis N lane 8 | step 0\n", "plan-digits", 2, 22},
         {FIRST "axis N lane 8 step 2\n", "plan-syntax", 2, 15},
         {FIRST "keep e shared\n", "plan-choice", 2, 8},
