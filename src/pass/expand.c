@@ -100,20 +100,44 @@ static ir_value *program_index(expand_state *state, int program, ir_value *at) {
     return step == 1 ? at : ir_build_binary(b, IR_MUL, at, ir_build_integer(b, BASE_I64, step));
 }
 
+typedef struct program_search {
+    int program;
+    base_location location;
+} program_search;
+
+static bool visit_program(void *pointer, ir_op *op) {
+    program_search *search = pointer;
+    bool found = op->opcode == IR_PROGRAM && op->attributes.axis == search->program;
+    if (found)
+        search->location = op->location;
+    return !found;
+}
+
+/* Where the kernel names a program axis; one that it does not use has the place of its first op. */
+static base_location program_location(ir_region *mapped, int program) {
+    program_search search = {.program = program};
+    if (mapped->first != NULL)
+        search.location = mapped->first->location;
+    ir_region_walk(mapped, visit_program, &search);
+    return search.location;
+}
+
 /* The grid is the mixed-radix number of the program axes, the last one fastest. */
-static void expand_programs(expand_state *state) {
+static void expand_programs(expand_state *state, ir_region *mapped) {
     ir_module *module = state->module;
     ir_builder *b = &state->builder;
     layout_extents *pool = &module->extents;
     const layout_extent *groups = layout_extent_constant(pool, 1);
     ir_type type = ir_type_uniform(BASE_I64);
     ir_value *rest = NULL;
+    b->location = program_location(mapped, module->program_count - 1);
     if (module->program_count > 0)
         rest = ir_build_op(b, IR_GROUP, 0, NULL, 1, &type, 0)->results[0];
     for (int i = module->program_count - 1; i >= 0; i--) {
         const layout_extent *count =
             layout_extent_ceil(pool, program_count(state, i), program_lanes(state, i));
         ir_value *at = rest;
+        b->location = program_location(mapped, i);
         if (i > 0) {
             ir_value *radix = ir_build_size(b, count);
             at = ir_build_binary(b, IR_FLOOR_MOD, rest, radix);
@@ -226,7 +250,7 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
     memset(&module->body, 0, sizeof module->body);
     module->level = IR_THREAD;
     state.builder = (ir_builder){.module = module, .region = &module->body};
-    expand_programs(&state);
+    expand_programs(&state, &mapped);
     expand_region(&state, &mapped);
     return state.failed ? PASS_FAILED : PASS_CHANGED;
 }
