@@ -10,6 +10,8 @@
  *     program row with `lane 8 | group *` %row = minimum(group*8 + lane, R-1),
  *                                         stores under `when group*8 + lane < R`
  *
+ * Reductions over several subgroups meet in scratch (expand_scratch.c).
+ *
  * It makes no choice: everything follows from the axes' digits and the values' storage.
  */
 #include "pass/expand_internal.h"
@@ -87,11 +89,10 @@ static ir_value *program_index(expand_state *state, int program, ir_value *at) {
     ir_builder *b = &state->builder;
     int64_t lanes = program_lanes(state, program), step = state->module->programs[program].step;
     if (lanes > 1) {
-        ir_type type = ir_type_slots(BASE_I64, 1);
-        ir_op *iota = ir_build_op(b, IR_IOTA, 0, NULL, 1, &type, 0);
-        iota->attributes.affine = ir_affine_of(1, 0);
+        ir_affine lane = ir_affine_of(1, 0);
+        ir_value *iota = expand_iota(state, &lane, 1);
         ir_value *base = ir_build_binary(b, IR_MUL, at, ir_build_integer(b, BASE_I64, lanes));
-        ir_value *index = ir_build_binary(b, IR_ADD, base, iota->results[0]);
+        ir_value *index = ir_build_binary(b, IR_ADD, base, iota);
         ir_value *count = ir_build_size(b, program_count(state, program));
         ir_value *last = ir_build_binary(b, IR_SUB, count, ir_build_integer(b, BASE_I64, 1));
         state->active = ir_build_binary(b, IR_LT, index, count);
@@ -214,6 +215,24 @@ void expand_region(expand_state *state, ir_region *from) {
 
 /* ---- the pass ---- */
 
+/* The element of a position in a step, from the digits that lanes, subgroups and slots hold. */
+static ir_affine position_affine(const layout_axis *digits) {
+    ir_affine affine = {0};
+    for (int i = 0; i < digits->count; i++) {
+        const layout_digit *digit = &digits->digits[i];
+        if (digit->holder != LAYOUT_LANE && digit->holder != LAYOUT_SUBGROUP &&
+            digit->holder != LAYOUT_SLOT)
+            continue;
+        int64_t divide = layout_axis_digit_stride(digits, i);
+        bool top = divide * digit->radix == layout_axis_radix(digits, digit->holder);
+        ir_affine_add(&affine, (ir_term){.holder = digit->holder,
+                                         .divide = divide,
+                                         .modulus = top ? 0 : digit->radix,
+                                         .stride = layout_axis_digit_weight(digits, i)});
+    }
+    return affine;
+}
+
 static void find_vector_axis(expand_state *state) {
     ir_module *module = state->module;
     state->vector_axis = -1;
@@ -221,14 +240,14 @@ static void find_vector_axis(expand_state *state) {
     state->chunk = 1;
     for (int i = 0; i < module->axis_count; i++) {
         const layout_axis *digits = &module->axes[i].digits;
-        if (!layout_axis_has(digits, LAYOUT_LANE) && !layout_axis_has(digits, LAYOUT_SLOT))
+        if (!layout_axis_has(digits, LAYOUT_LANE) && !layout_axis_has(digits, LAYOUT_SLOT) &&
+            !layout_axis_has(digits, LAYOUT_SUBGROUP))
             continue;
         state->programs_on_lanes = module->axes[i].is_program;
         state->vector_axis = i;
         state->slots = (int)layout_axis_radix(digits, LAYOUT_SLOT);
         state->chunk = layout_axis_chunk(digits);
-        state->lane_weight = layout_axis_weight(digits, LAYOUT_LANE);
-        state->slot_weight = layout_axis_weight(digits, LAYOUT_SLOT);
+        state->affine = position_affine(digits);
     }
 }
 
@@ -250,6 +269,7 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
     memset(&module->body, 0, sizeof module->body);
     module->level = IR_THREAD;
     state.builder = (ir_builder){.module = module, .region = &module->body};
+    expand_scratch_declare(&state, &mapped);
     expand_programs(&state, &mapped);
     expand_region(&state, &mapped);
     return state.failed ? PASS_FAILED : PASS_CHANGED;
