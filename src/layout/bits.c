@@ -38,7 +38,7 @@ static uint32_t leading_bit(uint32_t vector) {
 
 /* Reduced echelon form of `vectors`, greatest leading bit first, vanished vectors last; `payloads`
  * (may be NULL) follow every swap and sum. Returns the rank. */
-static int reduce(uint32_t *vectors, uint32_t *payloads, int count) {
+int layout_space_reduce_tracked(uint32_t *vectors, uint32_t *payloads, int count) {
     int rank = 0;
     for (;;) {
         int pivot = rank;
@@ -81,18 +81,14 @@ static int solve(const layout_bits *bits, uint32_t vectors[LAYOUT_MAX_BITS],
         vectors[p] = bits->column[p];
         positions[p] = 1u << p;
     }
-    return reduce(vectors, positions, count);
+    return layout_space_reduce_tracked(vectors, positions, count);
 }
 
 bool layout_bits_owner(const layout_bits *bits, uint32_t index, uint32_t *position) {
     uint32_t vectors[LAYOUT_MAX_BITS], positions[LAYOUT_MAX_BITS];
     int rank = solve(bits, vectors, positions);
-    uint32_t rest = index ^ bits->constant, owner = 0;
-    for (int i = 0; i < rank; i++)
-        if (rest & leading_bit(vectors[i])) {
-            rest ^= vectors[i];
-            owner ^= positions[i];
-        }
+    uint32_t rest;
+    uint32_t owner = layout_space_express(vectors, positions, rank, index ^ bits->constant, &rest);
     if (rest != 0)
         return false;
     int dimension = layout_bits_positions(bits) - rank;
@@ -116,15 +112,26 @@ bool layout_bits_is_onto(const layout_bits *bits) {
 }
 
 int layout_space_reduce(uint32_t *vectors, int count) {
-    return reduce(vectors, NULL, count);
+    return layout_space_reduce_tracked(vectors, NULL, count);
+}
+
+uint32_t layout_space_express(const uint32_t *echelon, const uint32_t *payloads, int rank,
+                              uint32_t vector, uint32_t *rest) {
+    uint32_t sum = 0;
+    for (int i = 0; i < rank; i++)
+        if (vector & leading_bit(echelon[i])) {
+            vector ^= echelon[i];
+            sum ^= payloads[i];
+        }
+    *rest = vector;
+    return sum;
 }
 
 bool layout_space_contains(const uint32_t *echelon, int rank, uint32_t vector) {
     return least_of_coset(echelon, rank, vector) == 0;
 }
 
-/* Adds the vector to a space in reduced echelon form when it enlarges it. */
-static bool enlarge(uint32_t *echelon, int *rank, uint32_t vector) {
+bool layout_space_add(uint32_t *echelon, int *rank, uint32_t vector) {
     if (layout_space_contains(echelon, *rank, vector))
         return false;
     echelon[*rank] = vector;
@@ -135,7 +142,7 @@ static bool enlarge(uint32_t *echelon, int *rank, uint32_t vector) {
 static int span_of(const uint32_t *vectors, int count, uint32_t echelon[32]) {
     int rank = 0;
     for (int i = 0; i < count; i++)
-        enlarge(echelon, &rank, vectors[i]);
+        layout_space_add(echelon, &rank, vectors[i]);
     return rank;
 }
 
@@ -150,7 +157,7 @@ int layout_space_intersect(const uint32_t *a, int a_count, const uint32_t *b, in
     int count = a_rank + span_of(b, b_count, vectors + a_rank);
     for (int i = a_rank; i < count; i++)
         payloads[i] = 0;
-    int rank = reduce(vectors, payloads, count);
+    int rank = layout_space_reduce_tracked(vectors, payloads, count);
     for (int i = rank; i < count; i++)
         basis[i - rank] = payloads[i];
     return layout_space_reduce(basis, count - rank);
@@ -161,7 +168,7 @@ static int extend(uint32_t *core, int *core_rank, const uint32_t *space, int cou
                   uint32_t *extension) {
     int added = 0;
     for (int i = 0; i < count; i++)
-        if (enlarge(core, core_rank, space[i]))
+        if (layout_space_add(core, core_rank, space[i]))
             extension[added++] = space[i];
     return added;
 }

@@ -49,6 +49,15 @@ bool layout_bits_is_onto(const layout_bits *bits);
 /* Reduces `count` vectors in place to reduced echelon form, greatest leading bit first; returns the
  * rank. */
 int layout_space_reduce(uint32_t *vectors, int count);
+/* The same, and each payload follows its vector through every swap and sum: with payload 1 << i for
+ * vector i, afterwards the mask of the vectors that make it. */
+int layout_space_reduce_tracked(uint32_t *vectors, uint32_t *payloads, int count);
+/* The sum of the rows that clear the pivots of `vector`, by payload; what is left of the vector in
+ * *rest. */
+uint32_t layout_space_express(const uint32_t *echelon, const uint32_t *payloads, int rank,
+                              uint32_t vector, uint32_t *rest);
+/* Adds the vector to a space in reduced echelon form; false when it was there already. */
+bool layout_space_add(uint32_t *echelon, int *rank, uint32_t vector);
 bool layout_space_contains(const uint32_t *echelon, int rank, uint32_t vector);
 /* Basis of the intersection of two spaces; returns its dimension. */
 int layout_space_intersect(const uint32_t *a, int a_count, const uint32_t *b, int b_count,

@@ -1,15 +1,19 @@
 /* Conversions: from the owner of each value in one layout to its owner in another.
  *
  *     convert identity(64, slots=1) -> bits(3, 4, 5, 0, 1, 2)
- *     source owner of what (subgroup, lane, slot) owns = M * position ^ c, M = inverse(source) o
- * destination
+ *     source owner of what (subgroup, lane, slot) owns  =  M * position ^ c,
+ *     M = inverse(source) o destination
  *
  * Class, by which bits move:
  *     FORWARD   none: the value itself
- *     RENAME    only slot bits: other registers of the same lane
- *     SHUFFLE   lane bits inside each subgroup: at most 2^k shuffles for 2^k slots, and k * 2^k
- * selects a side SCRATCH   subgroup bits: through scratch of the group, conflict-free both ways
+ *     RENAME    only slot bits, and alike in every lane: other registers of the same lane
+ *     SHUFFLE   lane bits inside each subgroup, or slots by lane: at most 2^k shuffles for 2^k
+ *               slots, and k * 2^k selects a side
+ *     SCRATCH   subgroup bits: through scratch of the group, conflict-free both ways
  *     CLUSTER   block bits: through scratch of a peer
+ * Where the source is replicated each destination position may read any copy: the nearest is taken
+ * (own lane before own subgroup before own block), bit by bit. In the rare case that the copies at
+ * hand admit no factorisation into 2^k shuffles, the class is SCRATCH.
  * Layouts that are not bit layouts are converted through scratch, by their owner functions.
  */
 #ifndef LAYOUT_CONVERSION_H
@@ -26,54 +30,85 @@ typedef enum layout_class {
     LAYOUT_CLUSTER
 } layout_class;
 
-/* A conversion inside subgroups, as four steps that every lane takes:
- *     v1[s] = v0[s ^ before(lane)]          xorslot
- *     v2[s] = v1[s] of lane L * lane ^ constant[s]   one shuffle for each s whose map is not the
- * identity v3[s] = v2[rename[s]]                 other names v4[s] = v3[s ^ after(lane)] xorslot
- * `before`, `after`: masks of slots by lane bit. */
+/* A conversion inside subgroups, as four steps that every lane takes; v0 by source slot, v4 by
+ * destination slot:
+ *     v1[s] = v0[s ^ before(thread)]            xorslot: selects
+ *     v2[s] = v1[rename(s)]                     other names
+ *     v3[s] = v2[s] of thread linear(thread) ^ offset(s)
+ *                      one shuffle for each different (rename(s), offset(s)) that is not the
+ * identity v4[s] = v3[s ^ after(thread)]             xorslot: selects A thread is the number lane +
+ * subgroup * lanes (and blocks above); linear and offset keep its subgroup and block. All four are
+ * linear maps (rename and offset with a constant), so that nothing here grows with the number of
+ * slots. */
 typedef struct layout_shuffle {
-    int lane_bits, slot_bits;
-    uint32_t before[LAYOUT_MAX_BITS], after[LAYOUT_MAX_BITS];
-    uint32_t linear[LAYOUT_MAX_BITS]; /* columns of L, by lane bit */
-    uint32_t *constant;               /* 2^slot_bits, in the arena */
-    uint32_t *rename;                 /* 2^slot_bits, in the arena */
-    int shuffles;                     /* that are not the identity */
-    int selects;                      /* of both sides together */
+    int thread_bits, lane_bits;
+    int source_slot_bits, slot_bits;
+    uint32_t before[LAYOUT_MAX_BITS]; /* masks of source slots, by thread bit */
+    uint32_t after[LAYOUT_MAX_BITS];  /* masks of destination slots, by thread bit */
+    uint32_t linear[LAYOUT_MAX_BITS]; /* masks of thread bits, by thread bit */
+    uint32_t rename[LAYOUT_MAX_BITS], rename_constant; /* source slots, by destination slot bit */
+    uint32_t offset[LAYOUT_MAX_BITS], offset_constant; /* lanes, by destination slot bit */
+    bool exclusive_or; /* linear is the identity: lane ^ offset(s), a butterfly */
+    int shuffles;      /* that are not the identity */
+    int selects;       /* of both sides together */
 } layout_shuffle;
 
-/* The swizzle of a conversion through scratch: element of logical index i stands at word
- * XOR over the set bits b of i of address[b]: a bijection on the index bits, such that neither the
- * scalar 4-byte writes by source owners nor the reads by destination owners conflict in 32 banks.
- * Iterated bits shrink the scratch: `repetitions` rounds of `words` words. */
+/* The swizzle of a conversion through scratch: the element of logical index i stands at
+ * XOR over the set bits b of i of address[b], a bijection on the index bits. Neither the writes by
+ * source owners nor the reads by destination owners conflict: scalar ones, or vectors of
+ * 2^store_bits and 2^load_bits elements, which are consecutive addresses from a multiple of their
+ * number; element e of a vector is the slot with bit e of its number in the slot bits listed. */
 typedef struct layout_swizzle {
     int index_bits;
     uint32_t address[LAYOUT_MAX_BITS];
+    int store_bits, load_bits;
+    int store_slot[2], load_slot[2]; /* numbers of slot bits; bit 0 of the address first */
 } layout_swizzle;
 
 typedef struct layout_conversion {
     layout_class class_;
-    bool linear; /* matrix and constant are set: both are bit layouts */
-    int position_bits;
-    uint32_t
-        matrix[LAYOUT_MAX_BITS]; /* source position = matrix * destination position ^ constant */
+    bool linear; /* both are bit layouts: everything below but the scratch is set */
+    layout_bits source, destination;
+    int position_bits; /* of the destination */
+    /* source position = matrix * destination position ^ constant */
+    uint32_t matrix[LAYOUT_MAX_BITS];
     uint32_t constant;
-    layout_shuffle shuffle;              /* RENAME, SHUFFLE */
-    layout_swizzle swizzle;              /* SCRATCH with bits */
-    int64_t scratch_words;               /* SCRATCH: elements; 0 else */
+    layout_shuffle shuffle; /* FORWARD, RENAME, SHUFFLE */
+    layout_swizzle swizzle; /* scalar, 32 banks of 4-byte elements; any class */
+    int repeat_bits; /* slot bits that both sides can iterate: scratch of 2^repeat_bits less */
+    int64_t scratch_words;               /* SCRATCH, CLUSTER: elements; 0 else */
     int store_conflicts, load_conflicts; /* degree: accesses served one after another; 1 = none */
 } layout_conversion;
 
 /* False with *fault when sizes, ranks or thread counts differ (the fault names both). */
 bool layout_convert(base_arena *arena, const layout_tile *source, const layout_tile *destination,
                     layout_conversion *conversion, layout_fault *fault);
+/* The same for two bit layouts, both onto. The texts of a fault live in the arena. */
+bool layout_convert_bits(base_arena *arena, const layout_bits *source,
+                         const layout_bits *destination, layout_conversion *conversion,
+                         layout_fault *fault);
 
-/* The same value for a caller that has composed two conversions: first, then second. False when one
- * is not linear. */
+/* The one conversion that does the work of two: first, then second. False when one is not linear or
+ * the second does not begin where the first ends. */
 bool layout_conversion_compose(base_arena *arena, const layout_conversion *first,
                                const layout_conversion *second, layout_conversion *both);
 
-/* Position of the source owner of what the destination position owns. */
+/* Position of the source owner of what the destination position owns (linear conversions). */
 uint32_t layout_conversion_source(const layout_conversion *conversion, uint32_t position);
+
+/* XOR of the columns whose bit is set in `bits`: how before, after, linear are applied. */
+uint32_t layout_columns_apply(const uint32_t *columns, uint32_t bits);
+uint32_t layout_shuffle_rename(const layout_shuffle *shuffle, uint32_t slot);
+uint32_t layout_shuffle_offset(const layout_shuffle *shuffle, uint32_t slot);
+
+/* A swizzle without conflicts for vectors of 2^store_bits and 2^load_bits elements (0 to 2) where a
+ * subgroup reaches 2^bank_bits elements at once (32 banks: 5 for elements of 4 bytes, 4 for 8, 6
+ * for pairs of 2). False when the layouts have no such vectors: the shorter vector needs slot bits
+ * that are slots on both sides, the longer ones that are slots on its side. Always true for 0, 0.
+ */
+bool layout_swizzle_make(const layout_bits *source, const layout_bits *destination, int store_bits,
+                         int load_bits, int bank_bits, layout_swizzle *swizzle);
+uint32_t layout_swizzle_address(const layout_swizzle *swizzle, uint32_t index);
 
 /* outer(inner(position)): digits when cumulative radices form a divisibility chain, else false. */
 bool layout_tile_compose(const layout_tile *outer, const layout_tile *inner, layout_tile *both);

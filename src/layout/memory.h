@@ -14,6 +14,7 @@
  * slots, a power of two that divides everything: 1 = none. For an access at `alignment` elements:
  * the widest vector. */
 int64_t layout_contiguity(const layout_tile *tile);
+int64_t layout_contiguity_bits(const layout_bits *bits);
 
 /* Distinct pieces of memory that one subgroup touches in one slot: elements of `element_bytes`, the
  * tile's last axis contiguous, row starts aligned to 128 bytes. Maximum over subgroups and slots.
@@ -24,6 +25,9 @@ typedef struct layout_traffic {
     int64_t total_sectors; /* over all accesses of the tile */
     int64_t accesses;
 } layout_traffic;
+/* For a bit layout: all its accesses cost the same. */
+layout_traffic layout_traffic_of_bits(const layout_bits *bits, int64_t element_bytes,
+                                      int64_t width);
 layout_traffic layout_traffic_of(const layout_tile *tile, int64_t element_bytes, int64_t width);
 
 /* Degree of conflicts in `banks` banks of 4 bytes when each lane accesses the word

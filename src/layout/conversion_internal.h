@@ -1,0 +1,12 @@
+/* Between the files of a conversion; nobody else includes this. */
+#ifndef LAYOUT_CONVERSION_INTERNAL_H
+#define LAYOUT_CONVERSION_INTERNAL_H
+
+#include "layout/conversion.h"
+
+/* Fills conversion->shuffle from matrix and constant, which stay inside the subgroup; may change
+ * the matrix by kernel vectors of the source (other copies of the same values). False when no
+ * factorisation exists, which takes a replicated source. */
+bool layout_shuffle_factor(layout_conversion *conversion);
+
+#endif
