@@ -38,18 +38,11 @@ static int inspect(const cli_options *options, compile_stage stage, int (*print)
 
 /* Text to -o FILE or to standard output. */
 static int deliver(cli_job *job, const char *text) {
-    if (job->options->output == NULL || strcmp(job->options->output, "-") == 0) {
-        fputs(text, stdout);
-        return CLI_EXIT_OK;
-    }
     jmp_buf exhausted;
     job->arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0)
         return CLI_EXIT_SYSTEM;
-    cli_output output;
-    cli_output_part part = {text, (int64_t)strlen(text)};
-    if (cli_output_stage(&output, job->options->output, &part, 1, &job->diagnostics) &&
-        cli_output_commit(&output, &job->diagnostics))
+    if (cli_output_text(job->options->output, text, &job->diagnostics))
         return CLI_EXIT_OK;
     cli_print_diagnostics(&job->diagnostics);
     return CLI_EXIT_SYSTEM;

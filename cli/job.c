@@ -23,9 +23,6 @@
 
 static const base_location nowhere = {0};
 
-/* Past what the readers of kernels and plans take. */
-enum { TEXT_FILE_LIMIT = 1 << 21 };
-
 void cli_print_diagnostics(const base_diagnostics *diagnostics) {
     jmp_buf exhausted;
     base_arena arena;
@@ -58,7 +55,7 @@ static int open_text(const char *path) {
  * errno. */
 static int read_text(int file, base_text *text) {
     char block[65536];
-    while (text->length < TEXT_FILE_LIMIT) {
+    while (text->length < CLI_TEXT_LIMIT) {
         ssize_t got = read(file, block, sizeof block);
         if (got < 0 && errno != EINTR)
             return errno;
@@ -72,7 +69,8 @@ static int read_text(int file, base_text *text) {
 
 bool cli_read_file(base_arena *arena, const char *path, base_source *source,
                    base_diagnostics *diagnostics) {
-    int file = open_text(path);
+    bool standard = strcmp(path, "-") == 0;
+    int file = standard ? dup(STDIN_FILENO) : open_text(path);
     if (file < 0)
         return read_refused(diagnostics, path, errno);
     base_text text;
@@ -81,7 +79,8 @@ bool cli_read_file(base_arena *arena, const char *path, base_source *source,
     close(file);
     if (error != 0)
         return read_refused(diagnostics, path, error);
-    *source = (base_source){.name = path, .text = text.bytes, .length = (size_t)text.length};
+    *source = (base_source){
+        .name = standard ? "<stdin>" : path, .text = text.bytes, .length = (size_t)text.length};
     return true;
 }
 

@@ -48,7 +48,9 @@ void cli_print_diagnostics(const base_diagnostics *diagnostics);
 /* Prints an array's type and its elements, a row a line, at most 1,000. */
 void cli_print_array(const char *name, const cli_array *array);
 /* Reads a text file into the arena, at most a little more than any reader of ours takes; false with
- * a finding. A pipe is read to its end; one that nobody writes to is empty. */
+ * a finding. `-` is standard input. A pipe is read to its end; one that nobody writes to is empty.
+ */
+enum { CLI_TEXT_LIMIT = 1 << 21 }; /* a source of so many bytes or more was cut off */
 bool cli_read_file(base_arena *arena, const char *path, base_source *source,
                    base_diagnostics *diagnostics);
 

@@ -13,40 +13,48 @@
 #include <string.h>
 
 void cli_options_usage(FILE *out) {
-    fputs("croft: numeric kernels from short texts\n"
-          "\n"
-          "  croft run FILE.croft [NAME=VALUE ...]   run a kernel on arrays\n"
-          "  croft check FILE.croft [NAME=VALUE ...] report what is wrong with it\n"
-          "  croft emit FILE.croft [NAME=VALUE ...]  print the source for a target\n"
-          "  croft plan FILE.croft [NAME=VALUE ...]  print how it is mapped to the machine\n"
-          "  croft show FILE.npy                     print an array\n"
-          "  croft version, croft help\n"
-          "\n"
-          "values\n"
-          "  x=in.npy  y=out.npy  z=in.npy,out.npy   arrays of in, out and inout tensors\n"
-          "  x=randn:4x8[:DTYPE]  arange:4x8  ones:4x8  zeros:4x8   made here; more forms:\n"
-          "                       randint:4:LOW:HIGH  uniform:4:LOW:HIGH  randn:4:MEAN:DEVIATION\n"
-          "                       const:4x8:VALUE,VALUE  special:4x8  magnitudes:4x8\n"
-          "  y=-                  print the output\n"
-          "  eps=1e-6  R=4  T=bf16                   scalars, sizes, element types\n"
-          "\n"
-          "options\n"
-          "  --kernel NAME        of several kernels in a file\n"
-          "  --target NAME        cpu, or reference: double precision, outputs as f64\n"
-          "  --machine NAME       plan and emit for another machine\n"
-          "  --plan PLAN          fallback, row, or a file with a plan, obeyed exactly\n"
-          "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
-          "  --check              run: compare with the reference; exit 1 above the bound\n"
-          "  --tol X              with --check: an absolute tolerance, tightens the bound\n"
-          "  --verify-passes      the verifier after every pass, not only where levels change\n"
-          "  --seed N             of generated inputs, 1 when not given\n"
-          "  --threads N          at most this many; 0, the default: one a processor\n"
-          "  --compiler PATH      instead of the first of cc, gcc, clang\n"
-          "  -o FILE              emit and plan: into a file\n"
-          "\n"
-          "exit codes: 0 fine, 1 a check failed, 2 usage, 3 kernel, arguments or plan refused,\n"
-          "4 file, compiler, device or memory\n",
-          out);
+    fputs(
+        "croft: numeric kernels from short texts\n"
+        "\n"
+        "  croft run FILE.croft [NAME=VALUE ...]   run a kernel on arrays\n"
+        "  croft check FILE.croft [NAME=VALUE ...] report what is wrong with it\n"
+        "  croft emit FILE.croft [NAME=VALUE ...]  print the source for a target\n"
+        "  croft plan FILE.croft [NAME=VALUE ...]  print how it is mapped to the machine\n"
+        "  croft opt [-p PASS,...] FILE.ir         run passes on IR text of any level\n"
+        "  croft show FILE.npy                     print an array\n"
+        "  croft version, croft help\n"
+        "\n"
+        "values\n"
+        "  x=in.npy  y=out.npy  z=in.npy,out.npy   arrays of in, out and inout tensors\n"
+        "  x=randn:4x8[:DTYPE]  arange:4x8  ones:4x8  zeros:4x8   made here; more forms:\n"
+        "                       randint:4:LOW:HIGH  uniform:4:LOW:HIGH  randn:4:MEAN:DEVIATION\n"
+        "                       const:4x8:VALUE,VALUE  special:4x8  magnitudes:4x8\n"
+        "  y=-                  print the output\n"
+        "  eps=1e-6  R=4  T=bf16                   scalars, sizes, element types\n"
+        "\n"
+        "options\n"
+        "  --kernel NAME        of several kernels in a file\n"
+        "  --target NAME        cpu, or reference: double precision, outputs as f64\n"
+        "  --machine NAME       plan and emit for another machine\n"
+        "  --plan PLAN          fallback, row, or a file with a plan, obeyed exactly\n"
+        "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
+        "  --check              run: compare with the reference; exit 1 above the bound\n"
+        "  --tol X              with --check: an absolute tolerance, tightens the bound\n"
+        "  --verify-passes      the verifier after every pass, not only where levels change\n"
+        "  --check-passes       also: does a pass say what it did, carry every fact, and compute\n"
+        "                       the same (opt: on the inputs given)\n"
+        "  -p PASS,...          opt: these passes instead of the rest of the pipeline\n"
+        "  --print-after PASS   the IR after a pass, or after `all`, on standard error\n"
+        "  --stop-after PASS    opt and emit: the IR after that pass is the output\n"
+        "  --list               opt: what passes there are\n"
+        "  --seed N             of generated inputs, 1 when not given\n"
+        "  --threads N          at most this many; 0, the default: one a processor\n"
+        "  --compiler PATH      instead of the first of cc, gcc, clang\n"
+        "  -o FILE              emit, plan and opt: into a file\n"
+        "\n"
+        "exit codes: 0 fine, 1 a check failed, 2 usage, 3 kernel, arguments or plan refused,\n"
+        "4 file, compiler, device or memory\n",
+        out);
 }
 
 typedef enum option_kind {
@@ -77,6 +85,12 @@ static const option_row option_rows[] = {
     {"--tol", OPTION_REAL, offsetof(cli_options, tolerance)},
     {"--check", OPTION_FLAG, offsetof(cli_options, check)},
     {"--verify-passes", OPTION_FLAG, offsetof(cli_options, verify_passes)},
+    {"--check-passes", OPTION_FLAG, offsetof(cli_options, check_passes)},
+    {"--passes", OPTION_TEXT, offsetof(cli_options, passes)},
+    {"-p", OPTION_TEXT, offsetof(cli_options, passes)},
+    {"--print-after", OPTION_TEXT, offsetof(cli_options, print_after)},
+    {"--stop-after", OPTION_TEXT, offsetof(cli_options, stop_after)},
+    {"--list", OPTION_FLAG, offsetof(cli_options, list)},
     {"--version", OPTION_FLAG, offsetof(cli_options, version)},
     {"--help", OPTION_FLAG, offsetof(cli_options, help)},
     {"-h", OPTION_FLAG, offsetof(cli_options, help)},

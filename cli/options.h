@@ -28,18 +28,23 @@ typedef struct cli_options {
     const char *file;
     cli_pair pairs[CLI_ARGUMENT_LIMIT];
     int pair_count;
-    const char *kernel;   /* --kernel NAME */
-    const char *target;   /* --target cpu|reference */
-    const char *machine;  /* --machine NAME; NULL: this one */
-    const char *plan;     /* --plan fallback|row|FILE */
-    const char *level;    /* --level tile|mapped|thread */
-    const char *output;   /* -o FILE */
-    const char *compiler; /* --compiler PATH */
-    uint64_t seed;        /* --seed N */
-    int threads;          /* --threads N; 0: all processors */
-    bool check;           /* --check */
-    bool verify_passes;   /* --verify-passes */
-    double tolerance;     /* --tol X; 0: none */
+    const char *kernel;      /* --kernel NAME */
+    const char *target;      /* --target cpu|reference */
+    const char *machine;     /* --machine NAME; NULL: this one */
+    const char *plan;        /* --plan fallback|row|FILE */
+    const char *level;       /* --level tile|mapped|thread */
+    const char *output;      /* -o FILE */
+    const char *compiler;    /* --compiler PATH */
+    uint64_t seed;           /* --seed N */
+    int threads;             /* --threads N; 0: all processors */
+    bool check;              /* --check */
+    bool verify_passes;      /* --verify-passes */
+    bool check_passes;       /* --check-passes */
+    const char *passes;      /* -p PASS,... */
+    const char *print_after; /* --print-after PASS|all */
+    const char *stop_after;  /* --stop-after PASS */
+    bool list;               /* --list */
+    double tolerance;        /* --tol X; 0: none */
     bool help, version;
 } cli_options;
 
@@ -53,5 +58,6 @@ int cli_check(const cli_options *options);
 int cli_emit(const cli_options *options);
 int cli_plan(const cli_options *options);
 int cli_show(const cli_options *options);
+int cli_opt(const cli_options *options);
 
 #endif

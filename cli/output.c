@@ -163,3 +163,14 @@ void cli_output_discard(cli_output *output) {
         unlink(output->temporary);
     output->temporary = NULL;
 }
+
+bool cli_output_text(const char *path, const char *text, base_diagnostics *diagnostics) {
+    if (path == NULL || strcmp(path, "-") == 0) {
+        fputs(text, stdout);
+        return true;
+    }
+    cli_output output;
+    cli_output_part part = {text, (int64_t)strlen(text)};
+    return cli_output_stage(&output, path, &part, 1, diagnostics) &&
+           cli_output_commit(&output, diagnostics);
+}

@@ -41,6 +41,9 @@ bool cli_output_stage(cli_output *output, const char *path, const cli_output_par
  * untouched. */
 bool cli_output_commit(cli_output *output, base_diagnostics *diagnostics);
 
+/* Text into a file, staged and committed, or to standard output when `path` is NULL or `-`. */
+bool cli_output_text(const char *path, const char *text, base_diagnostics *diagnostics);
+
 /* Removes what was staged; after commit, or of a zeroed output, does nothing. */
 void cli_output_discard(cli_output *output);
 

@@ -72,6 +72,7 @@ static ir_value *clone_value(cloner *c, const ir_value *value) {
         (*copy)->type.extent[i] = clone_extent(c, value->type.extent[i]);
         (*copy)->type.domain[i] = clone_value(c, value->type.domain[i]);
     }
+    (*copy)->type.scratch = clone_value(c, value->type.scratch);
     return c->values[value->number];
 }
 
@@ -83,8 +84,14 @@ static ir_value **clone_values(cloner *c, int count, ir_value *const *values) {
 }
 
 /* ---- ops ---- */
+static void clone_list(cloner *c, ir_list *list) {
+    list->items = clone_bytes(c, list->items, sizeof *list->items * (size_t)list->count);
+}
+
 static void clone_attributes(cloner *c, ir_attributes *attributes) {
     attributes->extent = clone_extent(c, attributes->extent);
+    clone_list(c, &attributes->lanes);
+    clone_list(c, &attributes->slots);
     if (attributes->access == NULL)
         return;
     attributes->access = clone_bytes(c, attributes->access, sizeof *attributes->access);
@@ -162,6 +169,8 @@ ir_module *ir_module_clone(base_arena *arena, const ir_module *module) {
     clone_extents(&c);
     clone_parameters(&c);
     clone_axes(&c);
+    if (module->implements != NULL)
+        c.to->implements = ir_module_clone(arena, module->implements);
     c.to->body = (ir_region){0};
     clone_region(&c, &module->body, &c.to->body);
     return c.to;

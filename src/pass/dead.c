@@ -1,6 +1,6 @@
 /* dead: levels tile and thread. Ops that no effect needs go.
  *
- * Effects are stores and pushes, and what holds them. A for or if without effects goes with its
+ * Effects are stores, pushes, puts and syncs, and what holds them. A for or if without effects goes with its
  * results; a private array goes when nothing is pulled from it, with the pushes into it.
  *
  *     %t = load %x[%row, :]     used by nothing: gone, though it reads memory
@@ -17,7 +17,7 @@ typedef struct dead_state {
 static bool mark_region(dead_state *state, const ir_region *region);
 
 static bool has_effect(const dead_state *state, const ir_op *op) {
-    if (op->opcode == IR_STORE)
+    if (op->opcode == IR_STORE || op->opcode == IR_PUT || op->opcode == IR_SYNC)
         return true;
     if (op->opcode == IR_PUSH) /* matters when someone pulls */
         return state->needed[op->operands[0]->number];
@@ -46,7 +46,7 @@ static bool mark_type(dead_state *state, const ir_type *type) {
     bool changed = false;
     for (int i = 0; i < IR_MAX_RANK; i++)
         changed |= mark(state, type->domain[i]);
-    return changed;
+    return mark(state, type->scratch) || changed;
 }
 
 /* A result that is read, or a carry that the body reads, needs what it comes from. */

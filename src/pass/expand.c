@@ -10,6 +10,8 @@
  *     program row with `lane 8 | group *` %row = minimum(group*8 + lane, R-1),
  *                                         stores under `when group*8 + lane < R`
  *
+ * Reductions over several subgroups meet in scratch (expand_scratch.c).
+ *
  * It makes no choice: everything follows from the axes' digits and the values' storage.
  */
 #include "pass/expand_internal.h"
@@ -87,11 +89,10 @@ static ir_value *program_index(expand_state *state, int program, ir_value *at) {
     ir_builder *b = &state->builder;
     int64_t lanes = program_lanes(state, program), step = state->module->programs[program].step;
     if (lanes > 1) {
-        ir_type type = ir_type_slots(BASE_I64, 1);
-        ir_op *iota = ir_build_op(b, IR_IOTA, 0, NULL, 1, &type, 0);
-        iota->attributes.affine = ir_affine_of(1, 0);
+        ir_affine lane = ir_affine_of(1, 0);
+        ir_value *iota = expand_iota(state, &lane, 1);
         ir_value *base = ir_build_binary(b, IR_MUL, at, ir_build_integer(b, BASE_I64, lanes));
-        ir_value *index = ir_build_binary(b, IR_ADD, base, iota->results[0]);
+        ir_value *index = ir_build_binary(b, IR_ADD, base, iota);
         ir_value *count = ir_build_size(b, program_count(state, program));
         ir_value *last = ir_build_binary(b, IR_SUB, count, ir_build_integer(b, BASE_I64, 1));
         state->active = ir_build_binary(b, IR_LT, index, count);
@@ -100,20 +101,44 @@ static ir_value *program_index(expand_state *state, int program, ir_value *at) {
     return step == 1 ? at : ir_build_binary(b, IR_MUL, at, ir_build_integer(b, BASE_I64, step));
 }
 
+typedef struct program_search {
+    int program;
+    base_location location;
+} program_search;
+
+static bool visit_program(void *pointer, ir_op *op) {
+    program_search *search = pointer;
+    bool found = op->opcode == IR_PROGRAM && op->attributes.axis == search->program;
+    if (found)
+        search->location = op->location;
+    return !found;
+}
+
+/* Where the kernel names a program axis; one that it does not use has the place of its first op. */
+static base_location program_location(ir_region *mapped, int program) {
+    program_search search = {.program = program};
+    if (mapped->first != NULL)
+        search.location = mapped->first->location;
+    ir_region_walk(mapped, visit_program, &search);
+    return search.location;
+}
+
 /* The grid is the mixed-radix number of the program axes, the last one fastest. */
-static void expand_programs(expand_state *state) {
+static void expand_programs(expand_state *state, ir_region *mapped) {
     ir_module *module = state->module;
     ir_builder *b = &state->builder;
     layout_extents *pool = &module->extents;
     const layout_extent *groups = layout_extent_constant(pool, 1);
     ir_type type = ir_type_uniform(BASE_I64);
     ir_value *rest = NULL;
+    b->location = program_location(mapped, module->program_count - 1);
     if (module->program_count > 0)
         rest = ir_build_op(b, IR_GROUP, 0, NULL, 1, &type, 0)->results[0];
     for (int i = module->program_count - 1; i >= 0; i--) {
         const layout_extent *count =
             layout_extent_ceil(pool, program_count(state, i), program_lanes(state, i));
         ir_value *at = rest;
+        b->location = program_location(mapped, i);
         if (i > 0) {
             ir_value *radix = ir_build_size(b, count);
             at = ir_build_binary(b, IR_FLOOR_MOD, rest, radix);
@@ -190,6 +215,24 @@ void expand_region(expand_state *state, ir_region *from) {
 
 /* ---- the pass ---- */
 
+/* The element of a position in a step, from the digits that lanes, subgroups and slots hold. */
+static ir_affine position_affine(const layout_axis *digits) {
+    ir_affine affine = {0};
+    for (int i = 0; i < digits->count; i++) {
+        const layout_digit *digit = &digits->digits[i];
+        if (digit->holder != LAYOUT_LANE && digit->holder != LAYOUT_SUBGROUP &&
+            digit->holder != LAYOUT_SLOT)
+            continue;
+        int64_t divide = layout_axis_digit_stride(digits, i);
+        bool top = divide * digit->radix == layout_axis_radix(digits, digit->holder);
+        ir_affine_add(&affine, (ir_term){.holder = digit->holder,
+                                         .divide = divide,
+                                         .modulus = top ? 0 : digit->radix,
+                                         .stride = layout_axis_digit_weight(digits, i)});
+    }
+    return affine;
+}
+
 static void find_vector_axis(expand_state *state) {
     ir_module *module = state->module;
     state->vector_axis = -1;
@@ -197,14 +240,14 @@ static void find_vector_axis(expand_state *state) {
     state->chunk = 1;
     for (int i = 0; i < module->axis_count; i++) {
         const layout_axis *digits = &module->axes[i].digits;
-        if (!layout_axis_has(digits, LAYOUT_LANE) && !layout_axis_has(digits, LAYOUT_SLOT))
+        if (!layout_axis_has(digits, LAYOUT_LANE) && !layout_axis_has(digits, LAYOUT_SLOT) &&
+            !layout_axis_has(digits, LAYOUT_SUBGROUP))
             continue;
         state->programs_on_lanes = module->axes[i].is_program;
         state->vector_axis = i;
         state->slots = (int)layout_axis_radix(digits, LAYOUT_SLOT);
         state->chunk = layout_axis_chunk(digits);
-        state->lane_weight = layout_axis_weight(digits, LAYOUT_LANE);
-        state->slot_weight = layout_axis_weight(digits, LAYOUT_SLOT);
+        state->affine = position_affine(digits);
     }
 }
 
@@ -226,7 +269,8 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
     memset(&module->body, 0, sizeof module->body);
     module->level = IR_THREAD;
     state.builder = (ir_builder){.module = module, .region = &module->body};
-    expand_programs(&state);
+    expand_scratch_declare(&state, &mapped);
+    expand_programs(&state, &mapped);
     expand_region(&state, &mapped);
     return state.failed ? PASS_FAILED : PASS_CHANGED;
 }

@@ -58,7 +58,7 @@ static void access_add_range(expand_state *state, expand_place *place, access_pa
     if (axis >= 0) {
         base = place->step[axis];
         if (axis == state->vector_axis) {
-            index->affine = ir_affine_of(state->lane_weight, state->slot_weight);
+            index->affine = state->affine;
             base = ir_build_binary(b, IR_MUL, base, ir_build_integer(b, BASE_I64, state->chunk));
             parts->vector = true;
         }
@@ -95,7 +95,7 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
     }
     parts->access.mask_kind = IR_MASK_RANGE;
     parts->access.mask = parts_add(parts, count);
-    parts->access.mask_affine = ir_affine_of(state->lane_weight, state->slot_weight);
+    parts->access.mask_affine = state->affine;
 }
 
 /* Indices and mask of an access; `tile` is what is read or written. */

@@ -61,8 +61,11 @@ static void expand_yield_arrays(expand_state *state, const ir_op *op, const ir_o
 void expand_for(expand_state *state, ir_op *op) {
     ir_builder *b = &state->builder;
     int carries = op->result_count, live = 0;
-    ir_value **operands = BASE_NEW_ARRAY(state->module->arena, ir_value *, op->operand_count);
-    ir_type *types = BASE_NEW_ARRAY(state->module->arena, ir_type, carries);
+    expand_range tokens = expand_scratch_inside(state, op);
+    int token_count = tokens.last - tokens.first;
+    ir_value **operands =
+        BASE_NEW_ARRAY(state->module->arena, ir_value *, op->operand_count + token_count);
+    ir_type *types = BASE_NEW_ARRAY(state->module->arena, ir_type, carries + token_count);
     for (int i = 0; i < 3; i++) {
         operands[i] = state->value[op->operands[i]->number];
         if (operands[i]->type.dtype != BASE_I64)
@@ -82,7 +85,9 @@ void expand_for(expand_state *state, ir_op *op) {
             types[live++] = carried_type(state, argument);
         }
     }
-    ir_op *loop = ir_build_op(b, IR_FOR, 3 + live, operands, live, types, 1);
+    expand_tokens_before(state, tokens, true, operands + 3 + live, types + live);
+    ir_op *loop =
+        ir_build_op(b, IR_FOR, 3 + live + token_count, operands, live + token_count, types, 1);
     ir_region *outer = b->region;
     b->region = loop->regions[0];
     ir_value *index = ir_region_add_argument(state->module, b->region, ir_type_uniform(BASE_I64),
@@ -94,18 +99,23 @@ void expand_for(expand_state *state, ir_op *op) {
             state->value[argument->number] =
                 ir_region_add_argument(state->module, b->region, types[k++], argument->name);
     }
+    expand_range around = state->released;
+    expand_tokens_enter(state, tokens, b->region);
     expand_region(state, op->regions[0]);
     const ir_op *yield = ir_region_yield(op->regions[0]);
     expand_yield_arrays(state, op, yield);
-    ir_value **next = BASE_NEW_ARRAY(state->module->arena, ir_value *, carries);
+    ir_value **next = BASE_NEW_ARRAY(state->module->arena, ir_value *, carries + token_count);
     for (int i = 0, k = 0; i < carries; i++) {
         if (state->array[op->results[i]->number] != NULL)
             continue;
         next[k] = carried(state, yield->operands[i], op->results[i]);
         state->value[op->results[i]->number] = loop->results[k++];
     }
-    ir_build_yield(b, live, next);
+    expand_tokens_leave(state, tokens, types + live, next + live);
+    ir_build_yield(b, live + token_count, next);
     b->region = outer;
+    state->released = around;
+    expand_tokens_after(state, tokens, loop);
 }
 
 void expand_if(expand_state *state, ir_op *op) {
@@ -114,7 +124,10 @@ void expand_if(expand_state *state, ir_op *op) {
     if (condition->type.form != IR_FORM_UNIFORM)
         expand_fail(state, op, "divergent-branch",
                     "a condition differs between programs of a team");
-    ir_type *types = BASE_NEW_ARRAY(state->module->arena, ir_type, op->result_count);
+    expand_range tokens = expand_scratch_inside(state, op), around = state->released;
+    int token_count = tokens.last - tokens.first;
+    ir_value **begin = BASE_NEW_ARRAY(state->module->arena, ir_value *, token_count);
+    ir_type *types = BASE_NEW_ARRAY(state->module->arena, ir_type, op->result_count + token_count);
     int live = 0;
     for (int i = 0; i < op->result_count; i++) {
         if (op->results[i]->storage == IR_STORAGE_PRIVATE)
@@ -122,13 +135,16 @@ void expand_if(expand_state *state, ir_op *op) {
         else
             types[live++] = carried_type(state, op->results[i]);
     }
-    ir_op *branch = ir_build_op(b, IR_IF, 1, &condition, live, types, 2);
+    expand_tokens_before(state, tokens, false, NULL, types + live);
+    ir_op *branch = ir_build_op(b, IR_IF, 1, &condition, live + token_count, types, 2);
     ir_region *outer = b->region;
+    expand_tokens_branch(state, tokens, begin, true);
     for (int side = 0; side < 2; side++) {
         b->region = branch->regions[side];
+        expand_tokens_branch(state, tokens, begin, false);
         expand_region(state, op->regions[side]);
         const ir_op *yield = ir_region_yield(op->regions[side]);
-        ir_value **values = BASE_NEW_ARRAY(state->module->arena, ir_value *, live);
+        ir_value **values = BASE_NEW_ARRAY(state->module->arena, ir_value *, live + token_count);
         for (int i = 0, k = 0; i < op->result_count; i++) {
             if (op->results[i]->storage == IR_STORAGE_PRIVATE)
                 copy_array(state, state->array[op->results[i]->number],
@@ -136,9 +152,12 @@ void expand_if(expand_state *state, ir_op *op) {
             else
                 values[k++] = carried(state, yield->operands[i], op->results[i]);
         }
-        ir_build_yield(b, live, values);
+        expand_tokens_leave(state, tokens, types + live, values + live);
+        ir_build_yield(b, live + token_count, values);
     }
     b->region = outer;
+    state->released = around;
+    expand_tokens_after(state, tokens, branch);
     for (int i = 0, k = 0; i < op->result_count; i++)
         if (op->results[i]->storage != IR_STORAGE_PRIVATE)
             state->value[op->results[i]->number] = branch->results[k++];

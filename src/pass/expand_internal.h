@@ -6,7 +6,19 @@
 #include "ir/builder.h"
 #include "pass/pass.h"
 
-enum { EXPAND_MAX_AXES = 32, EXPAND_MAX_REDUCES = 64 };
+enum { EXPAND_MAX_AXES = 32, EXPAND_MAX_REDUCES = 64, EXPAND_MAX_SCRATCH = 256 };
+
+/* The scratch array of a reduction over several subgroups: a cell for each partial result. */
+typedef struct expand_scratch {
+    const ir_op *reduce;
+    ir_value *array;
+    ir_value *token; /* its state at the place that is being written */
+} expand_scratch;
+
+/* Arrays [first, last) of state->scratch. */
+typedef struct expand_range {
+    int first, last;
+} expand_range;
 
 /* Where in a sweep: one step of every axis of the nest so far. */
 typedef struct expand_place {
@@ -31,9 +43,13 @@ typedef struct expand_state {
     /* The vector axis: the module axis with lane or slot digits; -1 when there is none. */
     int vector_axis;
     int slots;
-    int64_t chunk, lane_weight, slot_weight;
+    int64_t chunk;
+    ir_affine affine; /* the element of a position in a step */
     bool programs_on_lanes;
-    ir_value *active; /* bool(1): lanes with a program of their own; NULL: all */
+    expand_scratch scratch[EXPAND_MAX_SCRATCH]; /* in the order of the reductions in the text */
+    int scratch_count;
+    expand_range released; /* arrays that a loop uses again: a sync on the way releases them */
+    ir_value *active;      /* bool(1): lanes with a program of their own; NULL: all */
     ir_value *program[IR_MAX_PROGRAMS];
     bool failed;
 } expand_state;
@@ -73,13 +89,42 @@ ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_v
 void expand_load(expand_state *state, expand_place *place, ir_op *op);
 void expand_store(expand_state *state, expand_place *place, ir_op *op);
 
-/* expand_reduce.c: the running state before the first element, after one more, and the result. */
+/* An affine form as i64(slots), with the facts that it has. */
+ir_value *expand_iota(expand_state *state, const ir_affine *affine, int slots);
+
+/* expand_reduce.c: the running state before the first element, after one more, and the results of
+ * reductions that end together. */
 ir_value *expand_reduce_begin(expand_state *state, const ir_op *op);
 ir_value *expand_reduce_enter(expand_state *state, expand_place *place, const ir_op *op,
                               ir_value *carry);
-ir_value *expand_reduce_finish(expand_state *state, const ir_op *op, ir_value *value);
+void expand_reduce_finish(expand_state *state, ir_op *const *reduces, int count, ir_value **values);
+ir_value *expand_reduce_identity(expand_state *state, const ir_op *reduce);
+ir_value *expand_reduce_fold(expand_state *state, const ir_op *reduce, ir_value *value);
 /* The module axis that is reduced. */
 int expand_reduce_axis(const ir_op *op);
+
+/* expand_scratch.c: declares the arrays of all reductions over several subgroups. */
+void expand_scratch_declare(expand_state *state, const ir_region *mapped);
+/* The arrays of the reductions inside a mapped op. */
+expand_range expand_scratch_inside(const expand_state *state, const ir_op *op);
+/* Puts the partial results of reductions that end together, synchronises once, and gives the
+ * combined values. The values are T(1), one for each subgroup; NULL ones are passed over. */
+void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int count,
+                            ir_value **values);
+/* Tokens as the last carries of a loop, or results of a branch. Before the op is made: operands and
+ * types of the range, appended. */
+void expand_tokens_before(expand_state *state, expand_range range, bool loop, ir_value **operands,
+                          ir_type *types);
+/* In the region of a loop: its last arguments are the tokens. */
+void expand_tokens_enter(expand_state *state, expand_range range, ir_region *region);
+/* In a branch: remembers the tokens that each side begins with, or goes back to them; a sync in a
+ * side releases only what the branch hands on. */
+void expand_tokens_branch(expand_state *state, expand_range range, ir_value **tokens, bool begin);
+/* At the end of a region: the tokens in the states that the types ask for, as last yields. */
+void expand_tokens_leave(expand_state *state, expand_range range, const ir_type *types,
+                         ir_value **yields);
+/* After the op: its last results. */
+void expand_tokens_after(expand_state *state, expand_range range, ir_op *op);
 
 /* expand_sweep.c */
 void expand_sweep(expand_state *state, ir_op *sweep);

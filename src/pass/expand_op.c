@@ -50,11 +50,15 @@ ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped)
     return state->value[mapped->number];
 }
 
-static ir_value *build_iota(expand_state *state) {
-    ir_type type = ir_type_slots(BASE_I64, state->slots);
+ir_value *expand_iota(expand_state *state, const ir_affine *affine, int slots) {
+    ir_type type = ir_type_slots(BASE_I64, slots);
     ir_op *op = ir_build_op(&state->builder, IR_IOTA, 0, NULL, 1, &type, 0);
-    op->attributes.affine = ir_affine_of(state->lane_weight, state->slot_weight);
+    op->attributes.affine = *affine;
     return op->results[0];
+}
+
+static ir_value *build_iota(expand_state *state) {
+    return expand_iota(state, &state->affine, state->slots);
 }
 
 ir_value *expand_axis_index(expand_state *state, const expand_place *place, int axis) {

@@ -8,7 +8,7 @@
  */
 #include "pass/expand_internal.h"
 
-static ir_value *reduce_identity(expand_state *state, const ir_op *reduce) {
+ir_value *expand_reduce_identity(expand_state *state, const ir_op *reduce) {
     base_dtype dtype = reduce->operands[0]->type.dtype;
     return ir_build_constant(&state->builder, ir_monoid_identity(reduce->attributes.monoid, dtype));
 }
@@ -19,7 +19,7 @@ int expand_reduce_axis(const ir_op *reduce) {
 
 ir_value *expand_reduce_begin(expand_state *state, const ir_op *op) {
     int slots = expand_slots_of(state, op->operands[0]);
-    return expand_splat(state, reduce_identity(state, op), slots);
+    return expand_splat(state, expand_reduce_identity(state, op), slots);
 }
 
 /* One element enters: converted to the state, NaN and what is outside the domain replaced by the
@@ -32,7 +32,7 @@ ir_value *expand_reduce_enter(expand_state *state, expand_place *place, const ir
     base_dtype dtype = ir_monoid_state(monoid, value->type.dtype);
     if (dtype != value->type.dtype)
         value = ir_build_cast(b, value, dtype, IR_ROUND_ZERO);
-    ir_value *identity = reduce_identity(state, op);
+    ir_value *identity = expand_reduce_identity(state, op);
     bool ignore = op->attributes.nan == IR_NAN_IGNORE && dtype == BASE_F32;
     if (ignore && (monoid == IR_MONOID_SUM || monoid == IR_MONOID_PROD))
         value = ir_build_select(b, ir_build_binary(b, IR_EQ, value, value), value, identity);
@@ -52,17 +52,47 @@ static ir_value *build_collective(expand_state *state, ir_opcode opcode, const i
     return op->results[0];
 }
 
-/* The carry at the end of the reduced axis: slots folded, lanes combined, back to the result's
- * dtype. */
-ir_value *expand_reduce_finish(expand_state *state, const ir_op *op, ir_value *value) {
+ir_value *expand_reduce_fold(expand_state *state, const ir_op *reduce, ir_value *value) {
+    return build_collective(state, IR_FOLD, reduce, value, ir_type_slots(value->type.dtype, 1));
+}
+
+static bool is_over_lanes(const expand_state *state, const ir_op *reduce, const ir_value *value) {
+    return expand_reduce_axis(reduce) == state->vector_axis && value->type.form == IR_FORM_SLOTS;
+}
+
+/* Slots folded, lanes of each subgroup combined. */
+static ir_value *reduce_lanes(expand_state *state, const ir_op *reduce, ir_value *value) {
     base_dtype dtype = value->type.dtype;
-    if (expand_reduce_axis(op) == state->vector_axis && value->type.form == IR_FORM_SLOTS) {
-        if (value->type.slots > 1)
-            value = build_collective(state, IR_FOLD, op, value, ir_type_slots(dtype, 1));
-        value = build_collective(state, IR_COMBINE, op, value, ir_type_uniform(dtype));
+    bool alone = ir_module_subgroups(state->module) == 1;
+    if (value->type.slots > 1)
+        value = build_collective(state, IR_FOLD, reduce, value, ir_type_slots(dtype, 1));
+    value = build_collective(state, IR_COMBINE, reduce, value,
+                             alone ? ir_type_uniform(dtype) : ir_type_slots(dtype, 1));
+    value->scope = alone ? IR_SCOPE_NONE : IR_SCOPE_SUBGROUP;
+    return value;
+}
+
+/* The carries at the end of the reduced axis: slots folded, lanes combined, subgroups joined
+ * through scratch, back to the result's dtype. */
+void expand_reduce_finish(expand_state *state, ir_op *const *reduces, int count,
+                          ir_value **values) {
+    ir_value *partial[EXPAND_MAX_REDUCES] = {NULL};
+    for (int i = 0; i < count; i++) {
+        if (!is_over_lanes(state, reduces[i], values[i]))
+            continue;
+        state->builder.location = reduces[i]->location;
+        values[i] = reduce_lanes(state, reduces[i], values[i]);
+        partial[i] = values[i]->type.form == IR_FORM_SLOTS ? values[i] : NULL;
     }
-    base_dtype result = ir_monoid_result(op->attributes.monoid, op->operands[0]->type.dtype);
-    if (result == BASE_INDEX)
-        result = BASE_I64;
-    return result == dtype ? value : ir_build_cast(&state->builder, value, result, IR_ROUND_ZERO);
+    expand_scratch_combine(state, reduces, count, partial);
+    for (int i = 0; i < count; i++) {
+        const ir_op *op = reduces[i];
+        state->builder.location = op->location;
+        values[i] = partial[i] != NULL ? partial[i] : values[i];
+        base_dtype result = ir_monoid_result(op->attributes.monoid, op->operands[0]->type.dtype);
+        if (result == BASE_INDEX)
+            result = BASE_I64;
+        if (result != values[i]->type.dtype)
+            values[i] = ir_build_cast(&state->builder, values[i], result, IR_ROUND_ZERO);
+    }
 }

@@ -82,24 +82,37 @@ static void sweep_loop(sweep_state *s, expand_place *place, int depth, ir_value 
     int axis = s->sweep->attributes.axes[depth];
     bool innermost = depth + 1 == s->sweep->attributes.axis_count;
     int carries = innermost ? s->reduce_count : 0;
-    ir_value *operands[3 + EXPAND_MAX_REDUCES] = {lo, hi, ir_build_integer(b, BASE_I64, 1)};
-    ir_type types[EXPAND_MAX_REDUCES];
+    expand_range tokens = {0};
+    if (!innermost)
+        tokens = expand_scratch_inside(state, s->sweep);
+    int live = carries + tokens.last - tokens.first;
+    ir_value *operands[3 + 2 * EXPAND_MAX_REDUCES] = {lo, hi, ir_build_integer(b, BASE_I64, 1)};
+    ir_type types[2 * EXPAND_MAX_REDUCES];
     for (int i = 0; i < carries; i++) {
         operands[3 + i] = s->carry[i];
         types[i] = s->carry[i]->type;
     }
-    ir_op *loop = ir_build_op(b, IR_FOR, 3 + carries, operands, carries, types, 1);
+    expand_tokens_before(state, tokens, true, operands + 3 + carries, types + carries);
+    ir_op *loop = ir_build_op(b, IR_FOR, 3 + live, operands, live, types, 1);
     ir_region *outer = b->region;
     b->region = loop->regions[0];
     place->step[axis] =
         ir_region_add_argument(state->module, b->region, ir_type_uniform(BASE_I64), NULL);
     for (int i = 0; i < carries; i++)
         s->carry[i] = ir_region_add_argument(state->module, b->region, types[i], NULL);
+    expand_range around = state->released;
+    expand_tokens_enter(state, tokens, b->region);
     sweep_nest(s, place, depth + 1);
-    ir_build_yield(b, carries, s->carry);
+    ir_value *yields[2 * EXPAND_MAX_REDUCES];
+    for (int i = 0; i < carries; i++)
+        yields[i] = s->carry[i];
+    expand_tokens_leave(state, tokens, types + carries, yields + carries);
+    ir_build_yield(b, live, yields);
     b->region = outer;
+    state->released = around;
     for (int i = 0; i < carries; i++)
         s->carry[i] = loop->results[i];
+    expand_tokens_after(state, tokens, loop);
 }
 
 /* An empty axis: what would be kept in registers has no element, and any value will do. */
@@ -203,6 +216,20 @@ static void sweep_axis(sweep_state *s, expand_place *place, int depth) {
     place->step[axis] = NULL;
 }
 
+/* The reductions end, and what the sweep hands on of them is kept. */
+static void sweep_finish(sweep_state *s, expand_place *place) {
+    expand_reduce_finish(s->state, s->reduces, s->reduce_count, s->carry);
+    for (int i = 0; i < s->reduce_count; i++) {
+        s->state->builder.location = s->reduces[i]->location;
+        ir_value *result = sweep_result_of(s, s->reduces[i]->results[0]);
+        if (result == NULL)
+            continue;
+        if (s->carry[i]->name == NULL)
+            s->carry[i]->name = s->reduces[i]->results[0]->name;
+        sweep_keep(s, place, result, s->carry[i]);
+    }
+}
+
 /* One level of the nest; the reductions begin and end around the innermost axis. */
 static void sweep_nest(sweep_state *s, expand_place *place, int depth) {
     int axes = s->sweep->attributes.axis_count;
@@ -219,16 +246,8 @@ static void sweep_nest(sweep_state *s, expand_place *place, int depth) {
         sweep_body(s, place);
     else
         sweep_axis(s, place, depth);
-    for (int i = 0; innermost && i < s->reduce_count; i++) {
-        s->state->builder.location = s->reduces[i]->location;
-        ir_value *result = sweep_result_of(s, s->reduces[i]->results[0]);
-        if (result == NULL)
-            continue;
-        ir_value *value = expand_reduce_finish(s->state, s->reduces[i], s->carry[i]);
-        if (value->name == NULL)
-            value->name = s->reduces[i]->results[0]->name;
-        sweep_keep(s, place, result, value);
-    }
+    if (innermost)
+        sweep_finish(s, place);
 }
 
 /* Reductions must run over the innermost axis; the sweep analysis orders axes so. */

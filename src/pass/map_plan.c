@@ -44,14 +44,14 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
         return reason;
     if (axis->is_program) {
         if (!layout_axis_has(digits, LAYOUT_GROUP) || layout_axis_has(digits, LAYOUT_STEP) ||
-            layout_axis_has(digits, LAYOUT_SLOT))
+            layout_axis_has(digits, LAYOUT_SLOT) || layout_axis_has(digits, LAYOUT_SUBGROUP))
             return "a program axis lies on lanes and group";
         return layout_axis_radix(digits, LAYOUT_GROUP) != 0
                    ? "the group digit of a program axis is `*`"
                    : NULL;
     }
     if (layout_axis_has(digits, LAYOUT_GROUP))
-        return "an element axis lies on lanes, slots and steps";
+        return "an element axis lies on lanes, subgroups, slots and steps";
     int64_t slots = layout_axis_radix(digits, LAYOUT_SLOT);
     if (slots > 64 || (slots & (slots - 1)) != 0)
         return "slots are a power of two up to 64";
@@ -66,6 +66,26 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
     return steps != (extent + chunk - 1) / chunk && extent > 0
                ? "the digits do not cover the extent exactly once"
                : NULL;
+}
+
+/* The lanes that the axis brings to the team; true when it lies on lanes, subgroups or slots. */
+static bool apply_team(map_state *state, const ir_axis *axis, base_location location) {
+    ir_module *module = state->module;
+    int64_t lanes = layout_axis_radix(&axis->digits, LAYOUT_LANE);
+    int64_t subgroups = layout_axis_radix(&axis->digits, LAYOUT_SUBGROUP);
+    const char *reason = NULL;
+    if (lanes > 64 || (lanes & (lanes - 1)) != 0)
+        reason = "lanes are a power of two up to 64";
+    else if (subgroups > 1024 / lanes)
+        reason = "a team has at most 1024 lanes";
+    else if (lanes > 1 || subgroups > 1)
+        module->lanes = (int)(lanes * subgroups);
+    if (reason == NULL && subgroups > 1)
+        module->subgroup = (int)lanes;
+    if (reason != NULL)
+        map_fail(state, location, "plan-axis", axis->anchor, reason,
+                 "the plan gives an axis digits that do not fit");
+    return lanes > 1 || subgroups > 1 || layout_axis_radix(&axis->digits, LAYOUT_SLOT) > 1;
 }
 
 static void apply_axes(map_state *state) {
@@ -91,17 +111,12 @@ static void apply_axes(map_state *state) {
         if (reason != NULL)
             map_fail(state, line->location, "plan-axis", from->anchor, reason,
                      "the plan gives an axis digits that do not fit");
-        int64_t lanes = layout_axis_radix(&axis->digits, LAYOUT_LANE);
-        vector_axes += lanes > 1 || layout_axis_radix(&axis->digits, LAYOUT_SLOT) > 1;
-        module->lanes = lanes > 1 && lanes <= 64 ? (int)lanes : module->lanes;
-        if (lanes > 64 || (lanes & (lanes - 1)) != 0)
-            map_fail(state, line->location, "plan-axis", from->anchor,
-                     "lanes are a power of two up to 64",
-                     "the plan gives an axis digits that do not fit");
+        vector_axes += apply_team(state, axis, line->location);
     }
     if (vector_axes > 1)
         map_fail(state, state->context->plan->location, "plan-axis", NULL,
-                 "one axis with lane or slot digits", "the plan gives several axes lanes or slots");
+                 "one axis with lane, subgroup or slot digits",
+                 "the plan gives several axes lanes or slots");
 }
 
 /* ---- lines by anchor ---- */

@@ -4,8 +4,9 @@
  *     for N = 4096        every size that is known, with its value, and no other
  *     access x.0 width 8  8 neighbours: a range whose innermost digit, lanes or slots, 8 divides
  *
- *     lane 8 | slot 4 | step *      one digit of a holder, in its default place, steps and groups
- *                                   above: what expand can apply, of all that layouts can say
+ *     lane 8 | slot 4 | step *      one digit of a holder but slot, in its default place, steps and
+ *                                   groups above: what expand can apply, of all that layouts can
+ * say
  *
  * Digits against their extents are checked in map_plan.c, storage in map_storage.c.
  */
@@ -32,15 +33,15 @@ const char *map_digits_refusal(const layout_axis *digits) {
     bool seen[LAYOUT_HOLDER_COUNT] = {false}, outer = false;
     for (int i = 0; reason == NULL && i < digits->count; i++) {
         layout_holder holder = digits->digits[i].holder;
-        bool inner = holder == LAYOUT_SLOT || holder == LAYOUT_LANE;
-        if (holder == LAYOUT_SUBGROUP || holder == LAYOUT_BLOCK)
-            reason = "a plan has slot, lane, step and group digits";
-        else if (seen[holder])
-            reason = "a holder has one digit of an axis";
-        else if (layout_axis_digit_stride(digits, i) != 1)
+        bool inner = holder == LAYOUT_SLOT || holder == LAYOUT_LANE || holder == LAYOUT_SUBGROUP;
+        if (holder == LAYOUT_BLOCK)
+            reason = "a plan has slot, lane, subgroup, step and group digits";
+        else if (seen[holder] && holder != LAYOUT_SLOT)
+            reason = "a holder but slot has one digit of an axis";
+        else if (digits->digits[i].stride != 0)
             reason = "a digit has no stride of its own";
         else if (inner && outer)
-            reason = "slot and lane digits stand below step and group digits";
+            reason = "slot, lane and subgroup digits stand below step and group digits";
         seen[holder] = true;
         outer = outer || !inner;
     }

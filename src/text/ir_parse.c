@@ -187,6 +187,8 @@ static bool read_string(text_ir_parser *parser, char **text) {
 
 static bool read_source(text_ir_parser *parser) {
     char *name = NULL;
+    if (parser->in_place)
+        return text_ir_lexer_accept(&parser->lexer, "none") || read_string(parser, &name);
     parser->module->source = NULL;
     if (!text_ir_lexer_accept(&parser->lexer, "none")) {
         if (!read_string(parser, &name))
@@ -404,9 +406,9 @@ static void read_body(text_ir_parser *parser) {
         text_ir_fail(parser, "ir-syntax", "the end of the text", "text after the module");
 }
 
-ir_module *text_ir_parse(base_arena *arena, const base_source *source,
-                         base_diagnostics *diagnostics) {
-    text_ir_parser parser = {.arena = arena, .diagnostics = diagnostics};
+static ir_module *read_module(base_arena *arena, const base_source *source, bool in_place,
+                              base_diagnostics *diagnostics) {
+    text_ir_parser parser = {.arena = arena, .diagnostics = diagnostics, .in_place = in_place};
     int64_t before = diagnostics->count + diagnostics->dropped;
     parser.module = ir_module_create(arena, "", source);
     text_ir_lexer_init(&parser.lexer, source);
@@ -417,4 +419,14 @@ ir_module *text_ir_parse(base_arena *arena, const base_source *source,
         read_body(&parser);
     }
     return diagnostics->count + diagnostics->dropped == before ? parser.module : NULL;
+}
+
+ir_module *text_ir_parse(base_arena *arena, const base_source *source,
+                         base_diagnostics *diagnostics) {
+    return read_module(arena, source, false, diagnostics);
+}
+
+ir_module *text_ir_parse_in_place(base_arena *arena, const base_source *source,
+                                  base_diagnostics *diagnostics) {
+    return read_module(arena, source, true, diagnostics);
 }

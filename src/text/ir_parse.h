@@ -11,4 +11,9 @@
 ir_module *text_ir_parse(base_arena *arena, const base_source *source,
                          base_diagnostics *diagnostics);
 
+/* The same, but ops are located where they stand in this text, not in the kernel that they came
+ * from: for findings about the text itself. */
+ir_module *text_ir_parse_in_place(base_arena *arena, const base_source *source,
+                                  base_diagnostics *diagnostics);
+
 #endif

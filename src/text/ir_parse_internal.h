@@ -16,7 +16,8 @@ typedef struct text_ir_parser {
     base_diagnostics *diagnostics;
     text_ir_lexer lexer;
     ir_module *module;
-    bool located; /* the text says its own source: ops have the locations that it gives */
+    bool located;  /* the text says its own source: ops have the locations that it gives */
+    bool in_place; /* locations that the text gives are read and dropped */
     int depth;
     text_ir_names sizes, parameters, programs, axes;
     text_ir_names labels; /* items are positions in values */

@@ -58,14 +58,39 @@ bool text_ir_define(text_ir_parser *parser, const text_ir_token *token, ir_value
     return true;
 }
 
+/* The line below that defines the label of the current token; 0 when none does. Looked for only
+ * when it is missed. */
+static int32_t line_of_definition(const text_ir_parser *parser) {
+    text_ir_lexer ahead = parser->lexer;
+    const text_ir_token wanted = ahead.token;
+    bool results = false; /* in `%a, %b =` */
+    while (ahead.token.kind != TEXT_IR_END) {
+        text_ir_token token = ahead.token;
+        results = token.kind == TEXT_IR_LABEL || text_ir_lexer_is(&ahead, ",")
+                      ? results || ahead.before == TEXT_IR_NEWLINE
+                      : false;
+        text_ir_lexer_next(&ahead);
+        bool defines = text_ir_lexer_is(&ahead, "=") || text_ir_lexer_is(&ahead, ":") ||
+                       (results && text_ir_lexer_is(&ahead, ","));
+        if (token.kind == TEXT_IR_LABEL && token.length == wanted.length &&
+            memcmp(token.text, wanted.text, wanted.length) == 0 && defines &&
+            token.location.line > wanted.location.line)
+            return token.location.line;
+    }
+    return 0;
+}
+
 bool text_ir_read_value(text_ir_parser *parser, ir_value **value) {
     const text_ir_token *token = &parser->lexer.token;
     if (token->kind != TEXT_IR_LABEL)
         return text_ir_fail(parser, "ir-syntax", "a value such as `%t`", "a value is missing");
     int64_t item = text_ir_names_find(&parser->labels, token->text, token->length);
-    if (item < 0)
+    if (item < 0) {
+        int32_t below = line_of_definition(parser);
         return text_ir_fail(parser, "unknown-value", "a value that is defined above",
-                            "no such value");
+                            below > 0 ? "the value is defined below, on line %d" : "no such value",
+                            (int)below);
+    }
     *value = parser->values[item];
     text_ir_lexer_next(&parser->lexer);
     return true;
@@ -419,6 +444,8 @@ bool text_ir_read_location(text_ir_parser *parser, base_location *location) {
         !text_ir_read_integer(parser, 0, INT32_MAX, &column) || !text_ir_expect(parser, "+") ||
         !text_ir_read_integer(parser, 0, INT32_MAX, &length))
         return false;
+    if (parser->in_place)
+        return true;
     *location = (base_location){.source = parser->module->source,
                                 .line = (int32_t)line,
                                 .column = (int32_t)column,

@@ -6,19 +6,22 @@
  */
 #include "verify/verify_internal.h"
 
+static bool is_of_lane(layout_holder holder) {
+    return holder == LAYOUT_LANE || holder == LAYOUT_SUBGROUP || holder == LAYOUT_SLOT;
+}
+
 /* What the rules and the passes of these levels count on, of all that layouts can say. */
 static const char *digits_refusal(const layout_axis *axis) {
     int64_t counted[LAYOUT_HOLDER_COUNT] = {0};
     const layout_digit *below = NULL;
     for (const layout_digit *digit = axis->digits; digit < axis->digits + axis->count; digit++) {
-        bool of_lane = digit->holder == LAYOUT_LANE || digit->holder == LAYOUT_SLOT;
-        bool above = below != NULL && below->holder != LAYOUT_LANE && below->holder != LAYOUT_SLOT;
+        bool of_lane = is_of_lane(digit->holder);
         if (!of_lane && digit->holder != LAYOUT_STEP && digit->holder != LAYOUT_GROUP)
-            return "slot, lane, step and group digits";
-        if (++counted[digit->holder] > 1 || digit->stride > 1)
-            return "one digit of a holder, without a stride of its own";
-        if (of_lane && above)
-            return "slot and lane digits below step and group digits";
+            return "slot, lane, subgroup, step and group digits";
+        if ((++counted[digit->holder] > 1 && digit->holder != LAYOUT_SLOT) || digit->stride > 1)
+            return "one digit of a holder but slot, without a stride of its own";
+        if (of_lane && below != NULL && !is_of_lane(below->holder))
+            return "slot, lane and subgroup digits below step and group digits";
         below = digit;
     }
     return NULL;
@@ -41,15 +44,18 @@ static void rule_axis_digits(verify_state *state, const ir_axis *axis) {
 
 /* A lane stands at one position of every axis, so that the lanes of all axes make up the team. */
 static void rule_team_lanes(verify_state *state) {
-    int64_t lanes = 1;
+    int64_t lanes = 1, subgroups = 1;
     bool fits = true;
     for (int i = 0; i < state->module->axis_count; i++) {
         const layout_axis *digits = &state->module->axes[i].digits;
         if (layout_axis_check(digits) == NULL)
             fits = fits &&
-                   !__builtin_mul_overflow(lanes, layout_axis_radix(digits, LAYOUT_LANE), &lanes);
+                   !__builtin_mul_overflow(lanes, layout_axis_radix(digits, LAYOUT_LANE), &lanes) &&
+                   !__builtin_mul_overflow(subgroups, layout_axis_radix(digits, LAYOUT_SUBGROUP),
+                                           &subgroups);
     }
-    if (!fits || lanes != state->module->lanes)
+    fits = fits && subgroups == ir_module_subgroups(state->module);
+    if (!fits || __builtin_mul_overflow(lanes, subgroups, &lanes) || lanes != state->module->lanes)
         verify_report(state, VERIFY_AXIS_DIGITS, NULL, "the product of the lane digits is the team",
                       "a team of %d lanes has other lane digits", state->module->lanes);
 }

@@ -9,7 +9,8 @@
  *     %f = fold max %r
  *
  * From what is folded, or combined without a fold, every way back through joins, loops and branches
- * ends at the identity. Reductions that need neither are not known as such here.
+ * ends at the identity; so does every way through scratch: what is put there is a partial result.
+ * Reductions that need neither are not known as such here.
  */
 #include "verify/verify_internal.h"
 
@@ -107,6 +108,33 @@ static bool branch_begins_well(chain *c, const ir_op *branch, const ir_value *re
     return i >= 0;
 }
 
+static bool puts_begin_well(chain *c, const ir_region *region, const ir_value *scratch) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (op->opcode == IR_PUT && verify_op_is_formed(c->state, op) &&
+            op->operands[0] == scratch && !begins_well(c, ir_op_stored(op)))
+            return false;
+        for (int i = 0; i < op->region_count; i++)
+            if (!puts_begin_well(c, op->regions[i], scratch))
+                return false;
+    }
+    return true;
+}
+
+/* Partial results from scratch: all that is put there, and what stands for cells behind a mask. */
+static bool get_begins_well(chain *c, const ir_op *get) {
+    const ir_access *access = get->attributes.access;
+    bool filled = access->mask_kind == IR_MASK_NONE ||
+                  (access->fill >= 0 && is_identity(c, get->operands[access->fill]));
+    return filled && puts_begin_well(c, &c->state->module->body, get->operands[0]);
+}
+
+/* The same reduction, further in: its own chain is looked at where it stands. */
+static bool is_partial(const chain *c, const ir_op *op) {
+    return (op->opcode == IR_FOLD || op->opcode == IR_COMBINE) &&
+           op->attributes.monoid == c->end->attributes.monoid &&
+           op->attributes.nan == c->end->attributes.nan;
+}
+
 static bool begins_well(chain *c, const ir_value *value) {
     if (--c->work < 0)
         return true; /* too long to say */
@@ -121,6 +149,10 @@ static bool begins_well(chain *c, const ir_value *value) {
         return loop_begins_well(c, op, value);
     if (op->opcode == IR_IF)
         return branch_begins_well(c, op, value);
+    if (op->opcode == IR_GET)
+        return get_begins_well(c, op);
+    if (is_partial(c, op))
+        return true;
     if (op->opcode != joining_opcode(c->end))
         return false;
     for (int i = 0; i < 2; i++) {

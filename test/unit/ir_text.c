@@ -1,6 +1,7 @@
 /* IR text: what is printed reads back and prints the same bytes, at every level; what is no module
  * is refused with a location, and no bytes crash the reader. */
 #include "ir/builder.h"
+#include "ir/clone.h"
 #include "ir/print.h"
 #include "text/ir_parse.h"
 
@@ -60,6 +61,7 @@ static void check_comes_back(fixture *f, const ir_module *module) {
     for (int facts = 0; facts < 2; facts++) {
         const char *text = print(f, module, facts == 1);
         assert_string_equal(print(f, read(f, text), facts == 1), text);
+        assert_string_equal(print(f, ir_module_clone(&f->arena, module), facts == 1), text);
     }
 }
 

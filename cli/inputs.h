@@ -1,0 +1,25 @@
+/* Inputs for a module that is interpreted: from name=value pairs and the module's parameters. */
+#ifndef CLI_INPUTS_H
+#define CLI_INPUTS_H
+
+#include "array.h"
+#include "options.h"
+
+#include "pass/runner.h"
+
+typedef struct cli_inputs {
+    cli_array arrays[CLI_ARGUMENT_LIMIT]; /* [parameter]; zeroed for outputs and scalars */
+    sim_tensor tensors[CLI_ARGUMENT_LIMIT];
+    ir_constant scalars[CLI_ARGUMENT_LIMIT];
+    int64_t *sizes;
+    pass_fixture fixture; /* points into the above */
+} cli_inputs;
+
+/* Every in and inout tensor needs an array (a .npy file or a generated one), every scalar without a
+ * default and every size that no array binds a number. Outputs start as poison. False with
+ * findings; free in any case. Memory of sizes comes from the diagnostics' arena. */
+bool cli_inputs_read(cli_inputs *inputs, const ir_module *module, const cli_options *options,
+                     base_diagnostics *diagnostics);
+void cli_inputs_free(cli_inputs *inputs);
+
+#endif

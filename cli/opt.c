@@ -1,0 +1,231 @@
+/* opt: passes on IR text of any level.
+ *
+ *     croft opt -p fold,dead k.ir                     the module after the two passes
+ *     croft opt k.ir --machine cpu-avx2               the rest of the pipeline, planned
+ *     croft opt -p map k.ir --plan k.plan             by a plan, obeyed exactly
+ *     croft opt -p canonicalise k.ir x=randn:4x9 --check-passes
+ *
+ * The text is read twice: first with every op located in the text itself, so that findings point at
+ * its lines; then with the locations that it gives. Both the text and what every pass leaves are
+ * verified.
+ */
+#include "inputs.h"
+#include "job.h"
+#include "output.h"
+#include "passes.h"
+
+#include "ir/print.h"
+#include "text/ir_parse.h"
+#include "text/plan_parse.h"
+#include "verify/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PASS_LIMIT = 256 };
+
+typedef struct opt_job {
+    const cli_options *options;
+    base_arena arena;
+    base_diagnostics diagnostics;
+    base_source source, plan;
+    bool plan_is_file;
+    const machine *machine; /* NULL: --machine was not given */
+    ir_module *module;
+    const pass_row *passes[PASS_LIMIT]; /* of -p */
+    int pass_count;
+    const pass_row *stop_after;
+    cli_inputs inputs;
+} opt_job;
+
+/* ---- what is read ---- */
+static void check_length(opt_job *job) {
+    if (job->source.length < CLI_TEXT_LIMIT)
+        return;
+    base_diagnostic *d = base_diagnostics_add(&job->diagnostics, "source-too-large",
+                                              (base_location){.source = &job->source},
+                                              "the IR text is too large, its end was not read");
+    d->expected = base_diagnostics_text(&job->diagnostics, "less than %d bytes", CLI_TEXT_LIMIT);
+}
+
+static bool read_module(opt_job *job) {
+    check_length(job);
+    ir_module *written = text_ir_parse_in_place(&job->arena, &job->source, &job->diagnostics);
+    if (written == NULL || job->diagnostics.count > 0 ||
+        !verify_module(written, NULL, &job->diagnostics))
+        return false;
+    job->module = text_ir_parse(&job->arena, &job->source, &job->diagnostics);
+    return job->module != NULL;
+}
+
+static bool add_pass(opt_job *job, const char *name, size_t length) {
+    const pass_row *pass = pass_find(name, length);
+    if (pass != NULL && job->pass_count < PASS_LIMIT) {
+        job->passes[job->pass_count++] = pass;
+        return true;
+    }
+    base_diagnostic *d =
+        base_diagnostics_add(&job->diagnostics, pass != NULL ? "pass-limit" : "unknown-pass",
+                             (base_location){0}, "pass `%.*s` %s", length > 60 ? 60 : (int)length,
+                             name, pass != NULL ? "is one too many" : "does not exist");
+    d->expected = pass != NULL ? "at most 256 passes" : cli_passes_names(&job->diagnostics);
+    return false;
+}
+
+static bool read_passes(opt_job *job) {
+    const char *at = job->options->passes;
+    bool good = true;
+    while (at != NULL) {
+        size_t length = strcspn(at, ",");
+        good &= add_pass(job, at, length);
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    return good;
+}
+
+/* Whether each pass of the list may run where the ones before it lead. */
+static bool check_levels(opt_job *job) {
+    int level = job->module->level;
+    bool good = true;
+    for (int i = 0; i < job->pass_count; i++) {
+        const pass_row *pass = job->passes[i];
+        if ((pass->from >> level & 1) == 0) {
+            base_diagnostic *d =
+                base_diagnostics_add(&job->diagnostics, "pass-level", (base_location){0},
+                                     "pass %d, %s, does not run at level %s", i + 1, pass->name,
+                                     ir_level_name((ir_level)level));
+            d->hint = "`croft opt --list` prints the levels of every pass";
+            good = false;
+        }
+        level = pass->to == PASS_STAYS ? level : pass->to;
+    }
+    return good;
+}
+
+/* ---- plans ---- */
+static const machine *plan_machine(opt_job *job, const ir_plan *plan) {
+    const machine *of_plan = machine_find(plan->machine);
+    if (of_plan != NULL && (job->machine == NULL || job->machine == of_plan))
+        return of_plan;
+    base_diagnostic *d =
+        base_diagnostics_add(&job->diagnostics, "plan-machine", plan->location,
+                             of_plan == NULL ? "the plan was made for an unknown machine"
+                                             : "the plan was made for another machine");
+    d->found = plan->machine;
+    d->expected = job->machine != NULL ? job->machine->name : "a machine that croft knows";
+    return NULL;
+}
+
+static const ir_plan *make_plan(void *state, const ir_module *module) {
+    opt_job *job = state;
+    const char *plan = job->options->plan;
+    if (job->plan_is_file) {
+        const ir_plan *read = text_plan_parse(&job->arena, &job->plan, &job->diagnostics);
+        return read != NULL && plan_machine(job, read) != NULL ? read : NULL;
+    }
+    planner_family family = plan == NULL                    ? PLANNER_AUTOMATIC
+                            : strcmp(plan, "fallback") == 0 ? PLANNER_FALLBACK
+                                                            : PLANNER_ROW;
+    return planner_plan(&job->arena, module, job->machine != NULL ? job->machine : machine_host(),
+                        family, &job->diagnostics);
+}
+
+/* ---- running ---- */
+static bool run_list(opt_job *job, pass_runner *runner) {
+    for (int i = 0; i < job->pass_count && !runner->stopped; i++) {
+        if (!pass_runner_run(runner, job->module, job->passes[i], NULL))
+            return false;
+        runner->stopped = job->passes[i] == job->stop_after;
+    }
+    return true;
+}
+
+static void print_after(void *state, const pass_row *pass, const ir_module *module) {
+    cli_options options = *((opt_job *)state)->options;
+    cli_passes_print_after(&options, pass, module);
+}
+
+static bool run_passes(opt_job *job) {
+    bool honest = job->options->check_passes;
+    pass_runner runner = {.diagnostics = &job->diagnostics,
+                          .make_plan = make_plan,
+                          .checks = honest ? PASS_CHECK_ALL : PASS_CHECK_VERIFY,
+                          .after = print_after,
+                          .state = job,
+                          .stop_after = job->stop_after};
+    if (job->options->pair_count > 0)
+        runner.fixture = &job->inputs.fixture;
+    bool listed = job->options->passes != NULL;
+    bool good = listed ? run_list(job, &runner)
+                       : pass_runner_pipeline(&runner, job->module, job->module->level, IR_THREAD);
+    if (!good || job->stop_after == NULL || runner.stopped)
+        return good;
+    base_diagnostics_add(&job->diagnostics, "pass-missing", (base_location){0},
+                         "--stop-after %s: the pass is not among those that run",
+                         job->stop_after->name);
+    return false;
+}
+
+static int opt_run(opt_job *job) {
+    base_diagnostics *diagnostics = &job->diagnostics;
+    const cli_options *options = job->options;
+    const char *plan = options->plan;
+    job->plan_is_file = plan != NULL && strcmp(plan, "fallback") != 0 && strcmp(plan, "row") != 0;
+    if (!cli_read_file(&job->arena, options->file, &job->source, diagnostics) ||
+        (job->plan_is_file && !cli_read_file(&job->arena, plan, &job->plan, diagnostics)))
+        return CLI_EXIT_SYSTEM;
+    bool named = read_passes(job);
+    if (!read_module(job) || !named || !check_levels(job) ||
+        (options->pair_count > 0 &&
+         !cli_inputs_read(&job->inputs, job->module, options, diagnostics)) ||
+        !run_passes(job))
+        return CLI_EXIT_DIAGNOSTICS;
+    base_text text;
+    base_text_init(&text, &job->arena);
+    ir_module_print(&text, job->module, true);
+    return cli_output_text(options->output, text.bytes, diagnostics) ? CLI_EXIT_OK
+                                                                     : CLI_EXIT_SYSTEM;
+}
+
+static int opt_usage(const cli_options *options, opt_job *job) {
+    if (options->file == NULL) {
+        fputs("croft: opt needs a file\n", stderr);
+        return CLI_EXIT_USAGE;
+    }
+    job->machine = options->machine != NULL ? machine_find(options->machine) : NULL;
+    if (options->machine != NULL && job->machine == NULL) {
+        fprintf(stderr, "croft: unknown machine: %.200s\n", options->machine);
+        return CLI_EXIT_USAGE;
+    }
+    if (options->pair_count > 0 && !options->check_passes) {
+        fputs("croft: opt takes inputs with --check-passes only\n", stderr);
+        return CLI_EXIT_USAGE;
+    }
+    return cli_passes_options(options, &job->stop_after) ? CLI_EXIT_OK : CLI_EXIT_USAGE;
+}
+
+int cli_opt(const cli_options *options) {
+    if (options->list) {
+        cli_passes_list(stdout);
+        return CLI_EXIT_OK;
+    }
+    opt_job *job = calloc(1, sizeof *job); /* what setjmp would not restore stands outside */
+    if (job == NULL)
+        return CLI_EXIT_SYSTEM;
+    job->options = options;
+    int status = opt_usage(options, job);
+    jmp_buf exhausted;
+    base_arena_init(&job->arena, base_allocator_default(), &exhausted);
+    base_diagnostics_init(&job->diagnostics, &job->arena);
+    if (setjmp(exhausted) != 0) {
+        fputs("croft: out of memory\n", stderr);
+        status = CLI_EXIT_SYSTEM;
+    } else if (status == CLI_EXIT_OK) {
+        status = opt_run(job);
+        cli_print_diagnostics(&job->diagnostics);
+    }
+    cli_inputs_free(&job->inputs);
+    base_arena_free(&job->arena);
+    free(job);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* Passes on the command line: names, the printed table, and what --print-after prints. */
+#ifndef CLI_PASSES_H
+#define CLI_PASSES_H
+
+#include "options.h"
+
+#include "pass/pass.h"
+
+/* Prints the passes, their levels and the pipeline. */
+void cli_passes_list(FILE *out);
+
+/* For `expected`: `canonicalise, map, ...`. */
+const char *cli_passes_names(base_diagnostics *diagnostics);
+
+/* The pass of --stop-after, NULL without one. False, with the reason on stderr, when --stop-after
+ * or --print-after names no pass. */
+bool cli_passes_options(const cli_options *options, const pass_row **stop_after);
+
+/* To be called after each pass: prints the complete text to stderr, below `# after NAME`, when
+ * --print-after asks for that pass. `state` is the cli_options. */
+void cli_passes_print_after(void *state, const pass_row *pass, const ir_module *module);
+
+#endif

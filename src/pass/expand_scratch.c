@@ -1,0 +1,242 @@
+/* Expansion of reductions over several subgroups: partial results meet in scratch.
+ *
+ *     %w = combine max %f : f32(1) uniform subgroup              a partial result for each subgroup
+ *     %a = put %s[subgroup*1], %w, %t mask=lane*1 < 1 : token written %s
+ *     %p = sync group %a : token published %s
+ *     %g = get %s[slot*1], %p : f32(8)                           every subgroup reads them all
+ *     %m = uniform (fold max %g) : f32                           and finishes alone: no second sync
+ *
+ * Every reduction of the text has an array of its own. Where it stands in a loop its array is
+ * written again: then the last reads must be over, which the sync of another reduction may see to;
+ * only where none stands in between there is one more, at the end of the body.
+ *
+ *     for: max.0, sum.0       sync publish(max.0) release(sum.0) ... sync publish(sum.0)
+ * release(max.0) for: max.0              sync publish(max.0) ... sync release(max.0)
+ *
+ * Tokens are carried through loops and branches as their last carries. A token that is free may be
+ * carried as a published one: it asks for a release before the next put, no more.
+ */
+#include "pass/expand_internal.h"
+
+/* ---- declaration ---- */
+static void declare_array(expand_state *state, const ir_op *reduce) {
+    ir_module *module = state->module;
+    if (state->scratch_count == EXPAND_MAX_SCRATCH) {
+        expand_fail(state, reduce, "too-many-reductions",
+                    "more than 256 reductions over several subgroups");
+        return;
+    }
+    base_dtype element = reduce->operands[0]->type.dtype;
+    ir_type types[2] = {{.form = IR_FORM_SCRATCH, .rank = 1}, {.form = IR_FORM_TOKEN}};
+    types[0].dtype = types[1].dtype = ir_monoid_state(reduce->attributes.monoid, element);
+    types[0].extent[0] =
+        layout_extent_constant(&module->extents, ir_module_subgroups(state->module));
+    state->builder.location = reduce->location;
+    ir_op *op = ir_build_op(&state->builder, IR_SCRATCH, 0, NULL, 2, types, 0);
+    op->attributes.extent = types[0].extent[0];
+    op->results[1]->type.scratch = op->results[0];
+    state->scratch[state->scratch_count++] =
+        (expand_scratch){.reduce = reduce, .array = op->results[0], .token = op->results[1]};
+}
+
+void expand_scratch_declare(expand_state *state, const ir_region *mapped) {
+    if (ir_module_subgroups(state->module) == 1)
+        return;
+    for (const ir_op *op = mapped->first; op != NULL; op = op->next) {
+        if (op->opcode == IR_REDUCE && expand_reduce_axis(op) == state->vector_axis)
+            declare_array(state, op);
+        for (int i = 0; i < op->region_count; i++)
+            expand_scratch_declare(state, op->regions[i]);
+    }
+}
+
+static bool stands_inside(const ir_op *op, const ir_op *outer) {
+    while (op != NULL && op != outer)
+        op = op->parent != NULL ? op->parent->owner : NULL;
+    return op == outer;
+}
+
+expand_range expand_scratch_inside(const expand_state *state, const ir_op *op) {
+    expand_range range = {0};
+    for (int i = 0; i < state->scratch_count; i++) {
+        if (!stands_inside(state->scratch[i].reduce, op))
+            continue;
+        range.first = range.last == 0 ? i : range.first;
+        range.last = i + 1;
+    }
+    return range;
+}
+
+static expand_scratch *scratch_of(expand_state *state, const ir_op *reduce) {
+    for (int i = 0; i < state->scratch_count; i++)
+        if (state->scratch[i].reduce == reduce)
+            return &state->scratch[i];
+    return NULL;
+}
+
+/* ---- one synchronisation ---- */
+static ir_token_state after_sync(ir_token_state before) {
+    return before == IR_TOKEN_WRITTEN ? IR_TOKEN_PUBLISHED : IR_TOKEN_FREE;
+}
+
+/* Publishes what is written, and releases the published arrays of the range. */
+static void build_sync(expand_state *state, expand_range released) {
+    ir_value *operands[EXPAND_MAX_SCRATCH] = {NULL};
+    ir_type types[EXPAND_MAX_SCRATCH] = {{0}};
+    expand_scratch *taken[EXPAND_MAX_SCRATCH];
+    int count = 0;
+    for (int i = 0; i < state->scratch_count; i++) {
+        expand_scratch *scratch = &state->scratch[i];
+        ir_token_state before = scratch->token->type.state;
+        bool again = i >= released.first && i < released.last;
+        if (before != IR_TOKEN_WRITTEN && !(before == IR_TOKEN_PUBLISHED && again))
+            continue;
+        taken[count] = scratch;
+        operands[count] = scratch->token;
+        types[count] = scratch->token->type;
+        types[count++].state = after_sync(before);
+    }
+    ir_op *sync = ir_build_op(&state->builder, IR_SYNC, count, operands, count, types, 0);
+    sync->attributes.scope = IR_SCOPE_GROUP;
+    for (int i = 0; i < count; i++)
+        taken[i]->token = sync->results[i];
+}
+
+/* ---- put, get ---- */
+static ir_access *build_access(expand_state *state, layout_holder holder) {
+    ir_access *access = BASE_NEW(state->module->arena, ir_access);
+    *access = (ir_access){.rank = 1, .fill = -1, .mask = -1, .width = 1};
+    access->index[0] = (ir_index){.kind = IR_INDEX_AFFINE, .operand = -1, .vector = -1};
+    ir_affine_add(&access->index[0].affine, (ir_term){holder, 1, 0, 1});
+    return access;
+}
+
+/* One lane of each subgroup writes its cell. */
+static void build_put(expand_state *state, expand_scratch *scratch, ir_value *value) {
+    ir_value *one = ir_build_integer(&state->builder, BASE_I64, 1);
+    ir_value *operands[] = {scratch->array, one, value, scratch->token};
+    ir_type type = scratch->token->type;
+    type.state = IR_TOKEN_WRITTEN;
+    ir_op *put = ir_build_op(&state->builder, IR_PUT, 4, operands, 1, &type, 0);
+    ir_access *access = build_access(state, LAYOUT_SUBGROUP);
+    access->mask_kind = IR_MASK_RANGE;
+    access->mask = 1;
+    access->mask_affine = ir_affine_of(1, 0);
+    put->attributes.access = access;
+    scratch->token = put->results[0];
+}
+
+/* All partial results in the slots of every lane; past the last one the identity. */
+static ir_value *build_get(expand_state *state, expand_scratch *scratch) {
+    ir_builder *b = &state->builder;
+    int subgroups = ir_module_subgroups(state->module), slots = 1;
+    while (slots < subgroups)
+        slots *= 2;
+    ir_access *access = build_access(state, LAYOUT_SLOT);
+    ir_value *operands[4] = {scratch->array};
+    int count = 1;
+    if (slots != subgroups) {
+        access->mask_kind = IR_MASK_RANGE;
+        access->mask_affine = access->index[0].affine;
+        access->mask = count;
+        operands[count++] = ir_build_integer(b, BASE_I64, subgroups);
+        access->fill = count;
+        operands[count++] = expand_reduce_identity(state, scratch->reduce);
+    }
+    operands[count++] = scratch->token;
+    ir_type type = ir_type_slots(scratch->array->type.dtype, slots);
+    ir_op *get = ir_build_op(b, IR_GET, count, operands, 1, &type, 0);
+    get->attributes.access = access;
+    get->results[0]->scope = IR_SCOPE_GROUP;
+    return get->results[0];
+}
+
+static ir_value *build_uniform(expand_state *state, ir_value *value) {
+    ir_type type = ir_type_uniform(value->type.dtype);
+    return ir_build_op(&state->builder, IR_UNIFORM, 1, &value, 1, &type, 0)->results[0];
+}
+
+void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int count,
+                            ir_value **values) {
+    int used = 0;
+    for (int i = 0; i < count && !state->failed; i++) {
+        expand_scratch *scratch = values[i] != NULL ? scratch_of(state, reduces[i]) : NULL;
+        if (scratch == NULL)
+            continue;
+        state->builder.location = reduces[i]->location;
+        if (scratch->token->type.state == IR_TOKEN_PUBLISHED)
+            build_sync(state, state->released);
+        build_put(state, scratch, values[i]);
+        used++;
+    }
+    if (used == 0 || state->failed)
+        return;
+    build_sync(state, state->released);
+    for (int i = 0; i < count; i++) {
+        if (values[i] == NULL)
+            continue;
+        state->builder.location = reduces[i]->location;
+        ir_value *all = build_get(state, scratch_of(state, reduces[i]));
+        ir_value *folded = expand_reduce_fold(state, reduces[i], all);
+        folded->scope = IR_SCOPE_GROUP;
+        values[i] = build_uniform(state, folded);
+    }
+}
+
+/* ---- loops and branches ---- */
+/* The first array of a loop has to be free when an iteration begins; the others are released on the
+ * way there. */
+void expand_tokens_before(expand_state *state, expand_range range, bool loop, ir_value **operands,
+                          ir_type *types) {
+    bool first = loop && range.last > range.first;
+    if (first && state->scratch[range.first].token->type.state == IR_TOKEN_PUBLISHED)
+        build_sync(state, state->released);
+    for (int i = range.first; i < range.last; i++) {
+        ir_value *token = state->scratch[i].token;
+        types[i - range.first] = token->type;
+        types[i - range.first].state =
+            loop && i == range.first ? IR_TOKEN_FREE : IR_TOKEN_PUBLISHED;
+        if (loop)
+            operands[i - range.first] = token;
+    }
+}
+
+void expand_tokens_enter(expand_state *state, expand_range range, ir_region *region) {
+    for (int i = range.first; i < range.last; i++) {
+        ir_type type = state->scratch[i].token->type;
+        type.state = i == range.first ? IR_TOKEN_FREE : IR_TOKEN_PUBLISHED;
+        state->scratch[i].token = ir_region_add_argument(state->module, region, type, NULL);
+    }
+    if (range.last > range.first)
+        state->released = range;
+}
+
+void expand_tokens_branch(expand_state *state, expand_range range, ir_value **tokens, bool begin) {
+    for (int i = range.first; i < range.last; i++) {
+        if (begin)
+            tokens[i - range.first] = state->scratch[i].token;
+        else
+            state->scratch[i].token = tokens[i - range.first];
+    }
+    expand_range *released = &state->released;
+    released->first = released->first > range.first ? released->first : range.first;
+    released->last = released->last < range.last ? released->last : range.last;
+}
+
+void expand_tokens_leave(expand_state *state, expand_range range, const ir_type *types,
+                         ir_value **yields) {
+    bool missing = false;
+    for (int i = range.first; i < range.last; i++)
+        missing |= types[i - range.first].state == IR_TOKEN_FREE &&
+                   state->scratch[i].token->type.state != IR_TOKEN_FREE;
+    if (missing)
+        build_sync(state, range);
+    for (int i = range.first; i < range.last; i++)
+        yields[i - range.first] = state->scratch[i].token;
+}
+
+void expand_tokens_after(expand_state *state, expand_range range, ir_op *op) {
+    int first = op->result_count - (range.last - range.first);
+    for (int i = range.first; i < range.last; i++)
+        state->scratch[i].token = op->results[first + i - range.first];
+}
