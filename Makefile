@@ -3,6 +3,7 @@
 #   make          build build/croft and build/libcroft.{a,so}     needs gcc, cmake
 #   make demo     six row operators, checked and timed             needs the same
 #   make check    everything that must never break (TESTING.md)    needs `make deps`
+#   make check-long   what takes longer                            needs the same
 #   make bench    the speed and memory figures of docs/performance.md
 #   make format   clang-format over the C sources
 #   make deps     install the Debian packages (root), or print the line that does
@@ -14,7 +15,7 @@ PYTHON ?= $(shell for p in python3 /usr/bin/python3; do \
             $$p -c 'import numpy' 2>/dev/null && { command -v $$p; break; }; done)
 FORMATTED = $(shell find src cli bench test include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all build deps deps-build deps-check demo check check-run bench format clean
+.PHONY: all build deps deps-build deps-check demo check check-run check-long bench format clean
 
 all: build
 
@@ -42,6 +43,9 @@ check: deps-check
 
 check-run:
 	@$(PYTHON) test/run --tier check -j$(JOBS)
+
+check-long: deps-check
+	@$(PYTHON) test/run --tier check-long -j$(JOBS)
 
 bench: build
 	@build/bench/bench_rows build/croft
