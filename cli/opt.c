@@ -85,7 +85,7 @@ static bool read_passes(opt_job *job) {
 
 /* Whether each pass of the list may run where the ones before it lead. */
 static bool check_levels(opt_job *job) {
-    int level = job->module->level;
+    int level = (int)job->module->level;
     bool good = true;
     for (int i = 0; i < job->pass_count; i++) {
         const pass_row *pass = job->passes[i];
