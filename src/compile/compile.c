@@ -77,10 +77,28 @@ static bool check_support(void *pointer, ir_op *op) {
     return true;
 }
 
+/* The machine table knows more machines than a build has targets. */
+static bool refuse_target(const compile_request *request, compile_result *result) {
+    base_diagnostic *d = base_diagnostics_add(
+        &result->diagnostics, "not-supported", (base_location){.source = request->source},
+        "machine %s needs the target %s, which this build does not have", request->machine->name,
+        request->machine->target);
+    const char *built = target_at(0)->name;
+    for (int i = 1; target_at(i) != NULL; i++)
+        built = base_diagnostics_text(&result->diagnostics, "%s, %s", built, target_at(i)->name);
+    d->found = request->machine->target;
+    d->expected =
+        base_diagnostics_text(&result->diagnostics, "a machine of a built target: %s", built);
+    d->hint = "plan, and emit with a level, work for every machine";
+    return false;
+}
+
 static bool compile_source(const compile_request *request, compile_result *result) {
     support_state state = {.target = target_find(request->machine->target),
                            .result = result,
                            .machine = request->machine};
+    if (state.target == NULL)
+        return refuse_target(request, result);
     ir_region_walk(&result->module->body, check_support, &state);
     if (result->diagnostics.count > 0)
         return false;

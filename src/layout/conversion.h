@@ -53,6 +53,8 @@ typedef struct layout_shuffle {
     int selects;       /* of both sides together */
 } layout_shuffle;
 
+enum { LAYOUT_VECTOR_BITS = 4 }; /* 16 elements of a byte */
+
 /* The swizzle of a conversion through scratch: the element of logical index i stands at
  * XOR over the set bits b of i of address[b], a bijection on the index bits. Neither the writes by
  * source owners nor the reads by destination owners conflict: scalar ones, or vectors of
@@ -62,7 +64,8 @@ typedef struct layout_swizzle {
     int index_bits;
     uint32_t address[LAYOUT_MAX_BITS];
     int store_bits, load_bits;
-    int store_slot[2], load_slot[2]; /* numbers of slot bits; bit 0 of the address first */
+    /* numbers of slot bits; bit 0 of the address first */
+    int store_slot[LAYOUT_VECTOR_BITS], load_slot[LAYOUT_VECTOR_BITS];
 } layout_swizzle;
 
 typedef struct layout_conversion {
@@ -101,7 +104,7 @@ uint32_t layout_columns_apply(const uint32_t *columns, uint32_t bits);
 uint32_t layout_shuffle_rename(const layout_shuffle *shuffle, uint32_t slot);
 uint32_t layout_shuffle_offset(const layout_shuffle *shuffle, uint32_t slot);
 
-/* A swizzle without conflicts for vectors of 2^store_bits and 2^load_bits elements (0 to 2) where a
+/* A swizzle without conflicts for vectors of 2^store_bits and 2^load_bits elements where a
  * subgroup reaches 2^bank_bits elements at once (32 banks: 5 for elements of 4 bytes, 4 for 8, 6
  * for pairs of 2). False when the layouts have no such vectors: the shorter vector needs slot bits
  * that are slots on both sides, the longer ones that are slots on its side. Always true for 0, 0.

@@ -37,18 +37,34 @@ int layout_bank_conflicts(const uint32_t *column, int lane_bits, int banks, int 
 
 /* Costs of a machine, in cycles of a subgroup: machine/ holds them. */
 typedef struct layout_costs {
-    double shuffle, select, store, load,
-        barrier; /* store, load: one conflict-free scratch access */
-    int64_t banks, scratch_bytes;
+    double shuffle, select;
+    double store, load; /* one scratch access of a subgroup, up to banks * 4 bytes */
+    double wave;        /* each further time that the banks serve the same access: a conflict, or
+                           the second to fourth part of a vector access */
+    double barrier;
+    int64_t banks; /* 1: no banks, no conflicts, no vectors */
+    int64_t scratch_bytes;
 } layout_costs;
 
 typedef struct layout_price {
     double shuffles, scratch; /* cycles of the two mechanisms; negative = impossible */
+    /* What stands behind the numbers: */
+    int shuffle_count, select_count; /* of 4-byte registers, after packing */
+    int packing;                     /* values a register moves: 4 / element_bytes at best */
+    int store_vector, load_vector;   /* elements of one access of a lane */
+    int store_conflicts, load_conflicts;
+    int64_t stores, loads; /* accesses of a subgroup */
+    int64_t repetitions;   /* rounds, each with two barriers: written, and read */
+    int64_t scratch_bytes; /* of one round */
 } layout_price;
-/* What the conversion costs either way for elements of `element_bytes`; elements under 4 bytes
- * share words. */
+/* What the conversion costs either way for elements of `element_bytes` (1, 2, 4, 8); elements under
+ * 4 bytes share words where slots that stay together are enough. The fastest vectors of up to 16
+ * bytes are chosen. Conversions in a subgroup's own registers (forward, rename) cost 0. */
 layout_price layout_price_of(const layout_conversion *conversion, const layout_tile *source,
                              const layout_tile *destination, int64_t element_bytes,
                              const layout_costs *costs);
+/* The same for a linear conversion; *swizzle (may be NULL) is the one of the price. */
+layout_price layout_price_of_bits(const layout_conversion *conversion, int64_t element_bytes,
+                                  const layout_costs *costs, layout_swizzle *swizzle);
 
 #endif

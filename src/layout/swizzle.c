@@ -20,8 +20,6 @@
  */
 #include "layout/conversion_internal.h"
 
-enum { MAX_VECTOR_BITS = 2 };
-
 static int parity(uint32_t mask) {
     return __builtin_parity(mask);
 }
@@ -55,8 +53,8 @@ typedef struct vectors {
     const layout_bits *wide, *narrow; /* the side with the longer vectors, and the other */
     int wide_bits, narrow_bits, bank_bits;
     int lane_dimensions; /* bank bits that lanes of one access tell apart, wide side */
-    uint32_t functional[MAX_VECTOR_BITS];
-    int wide_slot[MAX_VECTOR_BITS], narrow_slot[MAX_VECTOR_BITS];
+    uint32_t functional[LAYOUT_VECTOR_BITS];
+    int wide_slot[LAYOUT_VECTOR_BITS], narrow_slot[LAYOUT_VECTOR_BITS];
 } vectors;
 
 /* A basis of the vectors spanned by `span` on which the first `count` functionals are 0. */
@@ -198,7 +196,7 @@ bool layout_swizzle_make(const layout_bits *source, const layout_bits *destinati
                  .bank_bits = bank_bits};
     int banks = bank_bits < source->index_bits ? bank_bits : source->index_bits;
     v.lane_dimensions = banks - v.wide_bits;
-    if (v.wide_bits > MAX_VECTOR_BITS || v.lane_dimensions < 0)
+    if (v.wide_bits > LAYOUT_VECTOR_BITS || v.lane_dimensions < 0)
         return false;
     *swizzle = (layout_swizzle){
         .index_bits = source->index_bits, .store_bits = store_bits, .load_bits = load_bits};

@@ -1,15 +1,22 @@
-/* Machines: what a device can do, as data. No driver is asked here: plans can be made for a machine
- * that is not present. */
+/* Machines: what a device can do, and what things cost on it, as data. No driver is asked here:
+ * plans can be made for a machine that is not present. */
 #ifndef MACHINE_MACHINE_H
 #define MACHINE_MACHINE_H
 
+#include "layout/memory.h"
+
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct machine {
-    const char *name;           /* cpu-avx2, cpu-avx512, cpu-neon, cpu-baseline */
-    const char *target;         /* the target that emits for it: "cpu" */
-    int subgroup;               /* lanes that run in lock step: f32 elements of a vector register */
+    const char *name;   /* cpu-avx2, cpu-avx512, cpu-neon, cpu-baseline; sm_80, sm_90; m1, m4 */
+    const char *target; /* the target that emits for it: "cpu", "cuda", "metal"; a build may
+                           be without it (target_find) */
+    int subgroup;       /* lanes that run in lock step: f32 elements of a vector register */
     const char *compiler_flags; /* separated by single spaces; "" for none */
+    int lanes_limit;            /* lanes of one group at most */
+    int64_t scratch_bytes;      /* scratch that one group can have */
+    layout_costs costs;         /* of moving values between lanes */
 } machine;
 
 /* NULL when unknown. */
