@@ -83,6 +83,23 @@ def check_words():
          wrong.code == 3 and wrong.err.count("error:") == 1 and "rank-mismatch" in wrong.err, wrong)
 
 
+def check_machines():
+    """A machine whose target this build does not have is planned for, and refused by name beyond."""
+    for machine, target in (("sm_80", "cuda"), ("sm_90", "cuda"), ("m1", "metal"), ("m4", "metal")):
+        choice = ["--machine", machine]
+        plan = croft("plan", SOFTMAX, *choice)
+        case(f"{machine}_plans", plan.code == 0 and f"machine {machine}\n" in plan.out, plan)
+        level = croft("emit", SOFTMAX, "--level", "thread", *choice)
+        case(f"{machine}_to_level_thread", level.code == 0 and "team 32" in level.out, level)
+        for words in (["emit", SOFTMAX], ["run", SOFTMAX, "x=ones:2x4", "y=-"]):
+            refused = croft(*words, *choice)
+            said = f"machine {machine} needs the target {target}"
+            case(f"{machine}_{words[0]}_is_refused", refused.code == 3 and said in refused.err
+                 and "not-supported" in refused.err and not refused.out, refused)
+    unknown = croft("plan", SOFTMAX, "--machine", "sm_1")
+    case("unknown_machines_are_refused", unknown.code == 2 and "sm_90" in unknown.err, unknown)
+
+
 def examples():
     return sorted((command.ROOT / "examples").glob("*.croft"))
 
@@ -231,6 +248,7 @@ def main():
     check_inputs()
     check_printing()
     check_words()
+    check_machines()
     check_plans()
     check_generality()
     check_edges()
