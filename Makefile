@@ -5,6 +5,7 @@
 #   make check    everything that must never break (TESTING.md)    needs `make deps`
 #   make check-long   what takes longer                            needs the same
 #   make bench    the speed and memory figures of docs/performance.md
+#   make bless    rewrite what the golden tests of passes expect; look at the difference
 #   make format   clang-format over the C sources
 #   make deps     install the Debian packages (root), or print the line that does
 
@@ -15,7 +16,7 @@ PYTHON ?= $(shell for p in python3 /usr/bin/python3; do \
             $$p -c 'import numpy' 2>/dev/null && { command -v $$p; break; }; done)
 FORMATTED = $(shell find src cli bench test include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all build deps deps-build deps-check demo check check-run check-long bench format clean
+.PHONY: all build deps deps-build deps-check demo check check-run check-long bless bench format clean
 
 all: build
 
@@ -46,6 +47,9 @@ check-run:
 
 check-long: deps-check
 	@$(PYTHON) test/run --tier check-long -j$(JOBS)
+
+bless: build
+	@$(PYTHON) test/pass/golden.py --bless
 
 bench: build
 	@build/bench/bench_rows build/croft

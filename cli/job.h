@@ -47,10 +47,10 @@ void cli_job_close(cli_job *job);
 void cli_print_diagnostics(const base_diagnostics *diagnostics);
 /* Prints an array's type and its elements, a row a line, at most 1,000. */
 void cli_print_array(const char *name, const cli_array *array);
-/* Reads a text file into the arena, at most a little more than any reader of ours takes; false with
- * a finding. `-` is standard input. A pipe is read to its end; one that nobody writes to is empty.
- */
-enum { CLI_TEXT_LIMIT = 1 << 21 }; /* a source of so many bytes or more was cut off */
+enum { CLI_TEXT_LIMIT = 1 << 21 };
+/* Reads a text file into the arena; one that has CLI_TEXT_LIMIT bytes then was cut off, which is
+ * more than any reader of ours takes. False with a finding. `-` is standard input. A pipe is read
+ * to its end; one that nobody writes to is empty. */
 bool cli_read_file(base_arena *arena, const char *path, base_source *source,
                    base_diagnostics *diagnostics);
 

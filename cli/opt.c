@@ -49,9 +49,10 @@ static void check_length(opt_job *job) {
 }
 
 static bool read_module(opt_job *job) {
+    int before = job->diagnostics.count;
     check_length(job);
     ir_module *written = text_ir_parse_in_place(&job->arena, &job->source, &job->diagnostics);
-    if (written == NULL || job->diagnostics.count > 0 ||
+    if (written == NULL || job->diagnostics.count > before ||
         !verify_module(written, NULL, &job->diagnostics))
         return false;
     job->module = text_ir_parse(&job->arena, &job->source, &job->diagnostics);
