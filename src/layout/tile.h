@@ -6,7 +6,7 @@
  *     blocked_cyclic(4096, workers=256, vector=4)      i = (chunk * W + worker) * V + element
  *     blocked_cyclic(1009, workers=32, vector=4, shift=3)
  *     digits(slot 4 | lane 32 | subgroup 8 | slot 4, size=4096)
- *     digits(lane 8 | slot 4; lane 4 | group *, size=(229, 16))     axes separated by `;`
+ *     digits(lane 8 | slot 4; lane 4 | group *, size=(29, *))       axes separated by `;`
  *     gf2(lane 1 2 4 8 16 | slot 32, xor=0)            columns of a matrix over GF(2)
  *
  * Two ways to hold a map, and either gives the canonical form:
@@ -16,9 +16,8 @@
  * A digit without an axis (`replicate lane 4`, after the axes) and a column in the kernel of the
  * matrix make replicas: several positions, one index.
  *
- * Equality is equality of the functions, not of the spellings: layout_tile_equal compares canonical
- * forms (adjacent digits of one holder merged, radix 1 dropped, power-of-two digits as bits,
- * echelon form). Nothing here enumerates: sizes may be runtime values, and huge.
+ * Equality is equality of the functions, not of the spellings. Nothing here enumerates: sizes may
+ * be runtime values, and huge.
  */
 #ifndef LAYOUT_TILE_H
 #define LAYOUT_TILE_H
@@ -79,9 +78,11 @@ bool layout_tile_print(base_text *out, const layout_tile *tile, layout_spelling 
 void layout_tile_print_shortest(base_text *out, const layout_tile *tile);
 
 /* ---- makers ---- */
+/* What the arguments cannot make is a tile that layout_tile_check refuses. Threads above 32 are
+ * whole subgroups of 32. */
 layout_tile layout_tile_identity(int64_t size, int64_t slots);
-/* Workers are lanes and subgroups of `subgroup` lanes; chunks are held by `chunk_holder` (slot or
- * step). */
+/* Workers are lanes and subgroups of `subgroup` lanes: as many or fewer, or whole subgroups. Chunks
+ * are held by `chunk_holder` (slot, or step; size 0 = runtime needs step). */
 layout_tile layout_tile_blocked_cyclic(int64_t size, int64_t workers, int64_t vector, int64_t shift,
                                        layout_holder chunk_holder, int64_t subgroup);
 
@@ -98,12 +99,20 @@ bool layout_tile_logical(const layout_tile *tile, const layout_position *positio
 bool layout_tile_owner(const layout_tile *tile, const int64_t index[LAYOUT_MAX_RANK],
                        layout_position *position);
 int64_t layout_tile_replication(const layout_tile *tile); /* positions per index */
+/* The same function: holders with the same ranges, the same sizes, and at every position the same
+ * index, or none. (So layouts that differ in registers which own nothing differ.) */
 bool layout_tile_equal(const layout_tile *a, const layout_tile *b);
+/* As bits where the tile has them, else with adjacent digits merged, radix 1 dropped and strides
+ * written. Bit forms are unique; digits past the size may still differ: compare with equal. */
 void layout_tile_canonicalise(layout_tile *tile);
-/* As GF(2) columns; false when a radix is no power of two, a size is no box, or a shift moves it.
- */
+/* As GF(2) columns; false when a radix is no power of two, a size is no box, a shift moves it,
+ * steps or groups hold a digit, or there are more than 24 bits. Several axes: the last in the low
+ * bits. */
 bool layout_tile_to_bits(const layout_tile *tile, layout_bits *bits);
-/* Well-formed? The rules of the seeds' geometry bound only `bits(...)` texts in kernels. */
+/* Well-formed? False: *fault says why; it has no position. */
 bool layout_tile_check(base_arena *arena, const layout_tile *tile, layout_fault *fault);
+/* What `bits(...)` and `identity(...)` in a kernel's text may ask for: 32 to 1024 threads and 1 to
+ * 32 slots, powers of two, so at most 32768 elements. The neighbour has the nearest geometry. */
+bool layout_tile_check_kernel(base_arena *arena, const layout_tile *tile, layout_fault *fault);
 
 #endif
