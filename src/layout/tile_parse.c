@@ -203,7 +203,8 @@ static int64_t near_divisor(int64_t size, int64_t slots) {
 }
 
 static bool read_identity(tile_reader *r, layout_tile *tile) {
-    arguments a = {.form = "identity", .most = 1, .keywords = {{"slots", 1, 1}}};
+    arguments a = {
+        .form = "identity", .most = 1, .keywords = {{.name = "slots", .value = 1, .least = 1}}};
     if (!read_arguments(r, &a))
         return false;
     int64_t size = a.numbers[0].number, slots = a.keywords[0].value;
@@ -297,8 +298,9 @@ static bool fail_bits(tile_reader *r, const arguments *a) {
 }
 
 static bool read_bits(tile_reader *r, layout_tile *tile) {
-    arguments a = {
-        .form = "bits", .most = MAX_NUMBERS, .keywords = {{"slots", 1, 1}, {"xor", 0, 0}}};
+    arguments a = {.form = "bits",
+                   .most = MAX_NUMBERS,
+                   .keywords = {{.name = "slots", .value = 1, .least = 1}, {.name = "xor"}}};
     if (!read_arguments(r, &a))
         return false;
     if (a.count > LAYOUT_MAX_BITS)
@@ -357,11 +359,11 @@ static bool check_blocked(tile_reader *r, const arguments *a) {
 static bool read_blocked_cyclic(tile_reader *r, layout_tile *tile) {
     arguments a = {.form = "blocked_cyclic",
                    .most = 1,
-                   .keywords = {{"workers", -1, 1},
-                                {"vector", 1, 1},
-                                {"shift", 0, 0},
-                                {"chunks", LAYOUT_SLOT, 0, .is_holder = true},
-                                {"subgroup", 32, 1}}};
+                   .keywords = {{.name = "workers", .value = -1, .least = 1},
+                                {.name = "vector", .value = 1, .least = 1},
+                                {.name = "shift"},
+                                {.name = "chunks", .value = LAYOUT_SLOT, .is_holder = true},
+                                {.name = "subgroup", .value = 32, .least = 1}}};
     if (!read_arguments(r, &a) || !check_blocked(r, &a))
         return false;
     const keyword *k = a.keywords;
