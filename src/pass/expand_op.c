@@ -50,10 +50,32 @@ ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped)
     return state->value[mapped->number];
 }
 
+/* The facts of a position: its range, as the numbers of the holders are bounded, and how widely it is
+ * the same. Strides of digits are not negative. */
+static void record_position(const ir_module *module, const ir_affine *affine, ir_value *value) {
+    ir_position last = {.slot = value->type.slots - 1,
+                        .lane = ir_module_subgroup_lanes(module) - 1,
+                        .subgroup = ir_module_subgroups(module) - 1};
+    value->ranged = true;
+    for (int i = 0; i < affine->count; i++) {
+        const ir_term *term = &affine->terms[i];
+        int64_t number = (term->holder == LAYOUT_LANE       ? last.lane
+                          : term->holder == LAYOUT_SUBGROUP ? last.subgroup
+                                                            : last.slot) /
+                         term->divide;
+        if (term->modulus != 0 && number >= term->modulus)
+            number = term->modulus - 1;
+        value->high += number * term->stride;
+    }
+    if (!ir_affine_uses(affine, LAYOUT_LANE))
+        value->scope = ir_affine_uses(affine, LAYOUT_SUBGROUP) ? IR_SCOPE_SUBGROUP : IR_SCOPE_GROUP;
+}
+
 ir_value *expand_iota(expand_state *state, const ir_affine *affine, int slots) {
     ir_type type = ir_type_slots(BASE_I64, slots);
     ir_op *op = ir_build_op(&state->builder, IR_IOTA, 0, NULL, 1, &type, 0);
     op->attributes.affine = *affine;
+    record_position(state->module, affine, op->results[0]);
     return op->results[0];
 }
 
