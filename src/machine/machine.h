@@ -15,8 +15,9 @@ typedef struct machine {
     int subgroup;       /* lanes that run in lock step: f32 elements of a vector register */
     const char *compiler_flags; /* separated by single spaces; "" for none */
     int lanes_limit;            /* lanes of one group at most */
-    int64_t scratch_bytes;      /* scratch that one group can have */
-    layout_costs costs;         /* of moving values between lanes */
+    int row_subgroups;     /* subgroups of a group that run side by side, for one row at most */
+    int64_t scratch_bytes; /* scratch that one group can have */
+    layout_costs costs;    /* of moving values between lanes */
 } machine;
 
 /* NULL when unknown. */

@@ -1,7 +1,8 @@
 /* The two plans, by one function each: which digits the axes get; everything else follows.
  *
  *     row        axis N    lane 8 | slot 4 | step *       axis row  group *
- *     fallback   axis N    step *                         axis row  lane 8 | group *
+ *                axis N    slot 4 | lane 32 | subgroup 8 | step *    where a team has many
+ * subgroups fallback   axis N    step *                         axis row  lane 8 | group *
  *
  * The row plan gives the lanes to the axis along which memory is contiguous: the one that stands on
  * the last dimension of most accesses, those in loops counting more. The fallback walks each
@@ -15,7 +16,12 @@
 
 #include <string.h>
 
-enum { ROW_SLOTS = 4, LOOP_WEIGHT = 8, LOOP_WEIGHT_LIMIT = 1 << 20 };
+enum {
+    ROW_SLOTS = 4,  /* accumulators of a cpu row, neighbours of a lane elsewhere */
+    ROW_CHUNKS = 4, /* at most, in registers */
+    LOOP_WEIGHT = 8,
+    LOOP_WEIGHT_LIMIT = 1 << 20
+};
 
 static void push_digit(layout_axis *digits, layout_holder holder, int64_t radix) {
     digits->digits[digits->count++] = (layout_digit){.holder = holder, .radix = radix};
@@ -48,7 +54,41 @@ static int find_lane_axis(const planner_state *state) {
 }
 
 /* ---- digits ---- */
+/* Several subgroups work on one row: neighbours in slots, for vector accesses by each lane; a known
+ * row that fits stays in registers, another is walked in steps.
+ *
+ *     N = 4096    slot 4 | lane 32 | subgroup 8 | slot 4
+ *     N           slot 4 | lane 32 | subgroup 8 | step *  */
+static layout_axis team_digits(const planner_state *state, const layout_extent *extent) {
+    int64_t lanes = state->machine->subgroup, vector = ROW_SLOTS;
+    int64_t subgroups = state->machine->row_subgroups;
+    int64_t known = 0, chunks = 1;
+    bool is_known = layout_extent_known(&state->module->extents, extent, &known);
+    layout_axis digits = {0};
+    while (is_known && vector > 1 && lanes * (vector / 2) >= known)
+        vector /= 2;
+    while (is_known && subgroups > 1 && lanes * vector * (subgroups / 2) * ROW_CHUNKS >= known)
+        subgroups /= 2;
+    while (is_known && chunks < ROW_CHUNKS && lanes * vector * subgroups * chunks < known)
+        chunks *= 2;
+    if (vector > 1)
+        push_digit(&digits, LAYOUT_SLOT, vector);
+    push_digit(&digits, LAYOUT_LANE, lanes);
+    if (subgroups > 1)
+        push_digit(&digits, LAYOUT_SUBGROUP, subgroups);
+    int64_t elements = lanes * vector * subgroups;
+    if (is_known && elements * chunks >= known) {
+        if (chunks > 1)
+            push_digit(&digits, LAYOUT_SLOT, chunks);
+        return digits;
+    }
+    push_digit(&digits, LAYOUT_STEP, is_known ? (known + elements - 1) / elements : 0);
+    return digits;
+}
+
 static layout_axis lane_digits(const planner_state *state, const layout_extent *extent) {
+    if (state->machine->row_subgroups > 1)
+        return team_digits(state, extent);
     int64_t lanes = state->machine->subgroup, slots = ROW_SLOTS, known = 0;
     layout_axis digits = {0};
     push_digit(&digits, LAYOUT_LANE, lanes);
@@ -98,13 +138,18 @@ static void set_axes(planner_state *state, int64_t program_lanes) {
 }
 
 /* ---- lines per op ---- */
-/* A range on the last dimension, along the axis with lanes: neighbours in memory. */
+/* A range on the last dimension, along the axis with lanes: neighbours in memory, as many as the
+ * innermost digit has: lanes of a vector register, or the slots of a lane. */
 static int access_width(const planner_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
     bool contiguous = access->rank > 0 && state->lane_axis >= 0 &&
                       access->index[access->rank - 1].kind == IR_INDEX_RANGE &&
                       analysis_axes_of_last_index(&state->axes, op) == state->lane_axis;
-    return contiguous ? state->machine->subgroup : 1;
+    if (!contiguous)
+        return 1;
+    const layout_digit *inner = &state->plan->axes[state->lane_axis].digits.digits[0];
+    bool team = state->machine->row_subgroups > 1;
+    return team && inner->holder == LAYOUT_LANE ? 1 : (int)inner->radix;
 }
 
 typedef struct line_counts {

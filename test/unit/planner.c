@@ -5,13 +5,12 @@
 #include "planner/planner.h"
 
 /* The decisions of a plan, one line each, without the first line. */
-static const char *plan_of(fixture *f, planner_family family) {
+static const char *plan_on(fixture *f, const char *device, planner_family family) {
     base_diagnostics diagnostics;
     base_diagnostics_init(&diagnostics, &f->arena);
     pass_context context = {.diagnostics = &diagnostics};
     pass_canonicalise(f->module, &context);
-    ir_plan *plan =
-        planner_plan(&f->arena, f->module, machine_find("cpu-avx2"), family, &diagnostics);
+    ir_plan *plan = planner_plan(&f->arena, f->module, machine_find(device), family, &diagnostics);
     if (plan == NULL) {
         assert_int_equal(diagnostics.count, 1);
         return diagnostics.items[0].slug;
@@ -22,6 +21,10 @@ static const char *plan_of(fixture *f, planner_family family) {
     base_text_init(&text, &f->arena);
     ir_plan_print(&text, plan);
     return strchr(text.bytes, '\n') + 1;
+}
+
+static const char *plan_of(fixture *f, planner_family family) {
+    return plan_on(f, "cpu-avx2", family);
 }
 
 static void build_softmax(fixture *f) {
@@ -85,6 +88,38 @@ static void known_widths_take_the_slots_they_need(void **unused) {
         const char *text = plan_of(&f, PLANNER_ROW);
         if (strstr(text, rows[i].axis) == NULL || strstr(text, rows[i].keep) == NULL)
             fail_msg("width %lld:\n%s", (long long)rows[i].width, text);
+        fixture_close(&f);
+    }
+}
+
+/* Where subgroups run side by side, lanes own neighbours; as many subgroups as leave a lane at most
+ * four times four elements; what does not fit is walked in steps. */
+static void wide_machines_spread_a_row_over_subgroups(void **unused) {
+    (void)unused;
+    static const struct {
+        int64_t width; /* -1: runtime */
+        const char *axis, *access;
+    } rows[] = {
+        {-1, "axis N        slot 4 | lane 32 | subgroup 8 | step *\n", "access x.0    width 4\n"},
+        {0, "axis N        lane 32\n", "access x.0    width 1\n"},
+        {32, "axis N        lane 32\n", "access x.0    width 1\n"},
+        {33, "axis N        slot 2 | lane 32\n", "access x.0    width 2\n"},
+        {128, "axis N        slot 4 | lane 32\n", "access x.0    width 4\n"},
+        {257, "axis N        slot 4 | lane 32 | slot 4\n", "access y.0    width 4\n"},
+        {513, "axis N        slot 4 | lane 32 | subgroup 2 | slot 4\n", "access x.0    width 4\n"},
+        {4096, "axis N        slot 4 | lane 32 | subgroup 8 | slot 4\n",
+         "keep e        registers\n"},
+        {4097, "axis N        slot 4 | lane 32 | subgroup 8 | step 5\n", "access x.0    width 4\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture f;
+        fixture_open(&f);
+        build_softmax(&f);
+        if (rows[i].width >= 0)
+            fixture_know(&f, "N", rows[i].width);
+        const char *plan = plan_on(&f, "sm_90", PLANNER_ROW);
+        assert_non_null(strstr(plan, rows[i].axis));
+        assert_non_null(strstr(plan, rows[i].access));
         fixture_close(&f);
     }
 }
@@ -207,6 +242,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(softmax_of_any_width),
         cmocka_unit_test(known_widths_take_the_slots_they_need),
+        cmocka_unit_test(wide_machines_spread_a_row_over_subgroups),
         cmocka_unit_test(scalars_have_no_row_plan),
         cmocka_unit_test(programs_share_no_team_where_control_differs),
         cmocka_unit_test(what_a_store_overtakes_is_kept),
