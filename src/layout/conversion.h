@@ -79,7 +79,8 @@ typedef struct layout_conversion {
     layout_shuffle shuffle; /* FORWARD, RENAME, SHUFFLE */
     layout_swizzle swizzle; /* scalar, 32 banks of 4-byte elements; any class */
     int repeat_bits; /* slot bits that both sides can iterate: scratch of 2^repeat_bits less */
-    int64_t scratch_words;               /* SCRATCH, CLUSTER: elements; 0 else */
+    int64_t scratch_words; /* SCRATCH, CLUSTER: elements, 0 = a runtime number; 0 else */
+    int64_t row_words;     /* not linear: from row to row of the last axis */
     int store_conflicts, load_conflicts; /* degree: accesses served one after another; 1 = none */
 } layout_conversion;
 
@@ -90,6 +91,11 @@ bool layout_convert(base_arena *arena, const layout_tile *source, const layout_t
 bool layout_convert_bits(base_arena *arena, const layout_bits *source,
                          const layout_bits *destination, layout_conversion *conversion,
                          layout_fault *fault);
+
+/* Where an index of a converted tile stands in scratch when the conversion is not linear:
+ * row-major, rows row_words apart. */
+int64_t layout_conversion_address(const layout_conversion *conversion, const layout_tile *tile,
+                                  const int64_t index[LAYOUT_MAX_RANK]);
 
 /* The one conversion that does the work of two: first, then second. False when one is not linear or
  * the second does not begin where the first ends. */
@@ -113,7 +119,10 @@ bool layout_swizzle_make(const layout_bits *source, const layout_bits *destinati
                          int load_bits, int bank_bits, layout_swizzle *swizzle);
 uint32_t layout_swizzle_address(const layout_swizzle *swizzle, uint32_t index);
 
-/* outer(inner(position)): digits when cumulative radices form a divisibility chain, else false. */
+/* outer(inner(position)), where an index of `inner` is the number of a position of `outer`: lanes
+ * first, then subgroups, blocks, slots, steps, groups. One axis each, whole boxes of one size.
+ * Digits when the cumulative radices form a divisibility chain, bits when one of them is bits; else
+ * false. */
 bool layout_tile_compose(const layout_tile *outer, const layout_tile *inner, layout_tile *both);
 
 const char *layout_class_name(layout_class class_);
