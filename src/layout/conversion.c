@@ -118,7 +118,7 @@ static int conflicts(const layout_bits *bits, const layout_swizzle *swizzle) {
     return layout_bank_conflicts(words, bits->lane_bits, BANKS, 1);
 }
 
-static bool refuse(base_arena *arena, layout_fault *fault, const char *slug, const char *what,
+static bool refuse(base_arena *arena, layout_fault *fault, const char *what,
                    const int64_t source[3], const int64_t destination[3]) {
     base_text text;
     base_text_init(&text, arena);
@@ -126,7 +126,7 @@ static bool refuse(base_arena *arena, layout_fault *fault, const char *slug, con
                      (long long)source[0], (long long)source[1], (long long)source[2],
                      (long long)destination[0], (long long)destination[1],
                      (long long)destination[2]);
-    *fault = (layout_fault){.slug = slug, .reason = text.bytes, .neighbour = ""};
+    *fault = (layout_fault){.slug = "layout-mismatch", .reason = text.bytes, .neighbour = ""};
     return false;
 }
 
@@ -137,14 +137,14 @@ static bool comparable(base_arena *arena, const layout_bits *a, const layout_bit
         base_text_init(&text, arena);
         base_text_format(&text, "sizes differ: %lld against %lld elements",
                          (long long)1 << a->index_bits, (long long)1 << b->index_bits);
-        *fault = (layout_fault){.slug = "layout-length", .reason = text.bytes, .neighbour = ""};
+        *fault = (layout_fault){.slug = "layout-mismatch", .reason = text.bytes, .neighbour = ""};
         return false;
     }
     if (a->lane_bits != b->lane_bits || a->subgroup_bits != b->subgroup_bits ||
         a->block_bits != b->block_bits) {
         const int64_t of_a[3] = {1 << a->lane_bits, 1 << a->subgroup_bits, 1 << a->block_bits};
         const int64_t of_b[3] = {1 << b->lane_bits, 1 << b->subgroup_bits, 1 << b->block_bits};
-        return refuse(arena, fault, "layout-threads", "lanes x subgroups x blocks", of_a, of_b);
+        return refuse(arena, fault, "lanes x subgroups x blocks", of_a, of_b);
     }
     if (!layout_bits_is_onto(a) || !layout_bits_is_onto(b)) {
         *fault = (layout_fault){.slug = "layout-bijection",

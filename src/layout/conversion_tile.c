@@ -3,12 +3,12 @@
  * A conversion of layouts that are no bit layouts goes through scratch where anything but the slot
  * moves, or the slot moves differently from lane to lane: the element stands in row-major order,
  * rows padded to an odd number of words, so that columns of a tile meet every bank. Class and
- * conflicts are found by visiting the positions (tile_access.h); a tile that is too large for that
- * is taken to need scratch.
+ * conflicts are found by visiting the positions (tile_access_internal.h); a tile that is too large
+ * for that is taken to need scratch.
  */
 #include "base/checked.h"
 #include "layout/memory.h"
-#include "layout/tile_access.h"
+#include "layout/tile_access_internal.h"
 
 enum { BANKS = 32 };
 

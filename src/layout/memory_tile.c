@@ -4,7 +4,7 @@
  *     digits(slot 4 | lane 32 | step *) of f32, width 4: 512 bytes, 16 sectors, 4 lines an access
  */
 #include "layout/memory.h"
-#include "layout/tile_access.h"
+#include "layout/tile_access_internal.h"
 
 #include <stdlib.h>
 

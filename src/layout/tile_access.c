@@ -1,5 +1,5 @@
 /* An odometer over the positions of a tile; see the header. */
-#include "layout/tile_access.h"
+#include "layout/tile_access_internal.h"
 
 #include "base/checked.h"
 

@@ -15,7 +15,7 @@
  * Bit layouts compose column by column.
  */
 #include "layout/conversion.h"
-#include "layout/tile_access.h"
+#include "layout/tile_access_internal.h"
 
 #include <stdlib.h>
 

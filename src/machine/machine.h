@@ -10,8 +10,7 @@
 
 typedef struct machine {
     const char *name;   /* cpu-avx2, cpu-avx512, cpu-neon, cpu-baseline; sm_80, sm_90; m1, m4 */
-    const char *target; /* the target that emits for it: "cpu", "cuda", "metal"; a build may
-                           be without it (target_find) */
+    const char *target; /* the target that emits for it; a build may be without it */
     int subgroup;       /* lanes that run in lock step: f32 elements of a vector register */
     const char *compiler_flags; /* separated by single spaces; "" for none */
     int lanes_limit;            /* lanes of one group at most */

@@ -84,7 +84,7 @@ def check_words():
 
 
 def check_machines():
-    """A machine whose target this build does not have is planned for, and refused by name beyond."""
+    """A machine whose target this build does not have is planned for, and refused beyond that."""
     for machine, target in (("sm_80", "cuda"), ("sm_90", "cuda"), ("m1", "metal"), ("m4", "metal")):
         choice = ["--machine", machine]
         plan = croft("plan", SOFTMAX, *choice)

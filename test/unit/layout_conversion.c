@@ -492,10 +492,10 @@ static void what_cannot_be_compared_is_refused_with_both_named(void **state) {
     layout_conversion conversion;
     layout_fault fault;
     assert_false(layout_convert_bits(&arena, &small, &large, &conversion, &fault));
-    assert_string_equal(fault.slug, "layout-length");
+    assert_string_equal(fault.slug, "layout-mismatch");
     assert_string_equal(fault.reason, "sizes differ: 128 against 256 elements");
     assert_false(layout_convert_bits(&arena, &small, &wide, &conversion, &fault));
-    assert_string_equal(fault.slug, "layout-threads");
+    assert_string_equal(fault.slug, "layout-mismatch");
     assert_string_equal(fault.reason,
                         "lanes x subgroups x blocks differ: 32 x 2 x 1 against 32 x 4 x 1");
     assert_false(layout_convert_bits(&arena, &small, &torn, &conversion, &fault));

@@ -7,8 +7,8 @@
  * Never more than TILE_ACCESS_LIMIT positions are visited: of a larger tile, and where the number
  * of steps or groups is a runtime value, one step of one group.
  */
-#ifndef LAYOUT_TILE_ACCESS_H
-#define LAYOUT_TILE_ACCESS_H
+#ifndef LAYOUT_TILE_ACCESS_INTERNAL_H
+#define LAYOUT_TILE_ACCESS_INTERNAL_H
 
 #include "layout/tile_internal.h"
 
