@@ -56,31 +56,12 @@ const char *base_diagnostics_text(base_diagnostics *diagnostics, const char *for
     return text;
 }
 
-/* Length of the UTF-8 sequence at p, or 0 when it is not valid. */
-static size_t utf8_length(const unsigned char *p, size_t left) {
-    size_t need = p[0] < 0x80                   ? 1
-                  : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-                  : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-                  : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-                                                : 0;
-    if (need == 0 || need > left)
-        return 0;
-    for (size_t i = 1; i < need; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    if (need == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)))
-        return 0;
-    if (need == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)))
-        return 0;
-    return need;
-}
-
 /* Writes bytes that a terminal can show, at most `limit` columns; returns the columns written. */
 static int64_t append_visible(base_text *out, const char *bytes, size_t length, int64_t limit) {
     const unsigned char *p = (const unsigned char *)bytes;
     int64_t columns = 0;
     for (size_t i = 0; i < length && columns < limit;) {
-        size_t n = utf8_length(p + i, length - i);
+        size_t n = base_utf8_length(bytes + i, length - i);
         if (p[i] == '\t') {
             base_text_append(out, " ", 1);
             columns += 1;

@@ -109,3 +109,22 @@ void base_text_double(base_text *text, double value) {
     base_number_print(number, value);
     base_text_string(text, number);
 }
+
+size_t base_utf8_length(const char *text, size_t left) {
+    const unsigned char *p = (const unsigned char *)text;
+    size_t need = p[0] < 0x80                   ? 1
+                  : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+                  : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+                  : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+                                                : 0;
+    if (need == 0 || need > left)
+        return 0;
+    for (size_t i = 1; i < need; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    if (need == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)))
+        return 0;
+    if (need == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)))
+        return 0;
+    return need;
+}

@@ -30,4 +30,8 @@ void base_number_print(char out[40], double value);
  * (0x1.8p3). False when the text is not wholly a number. */
 bool base_number_parse(const char *text, size_t length, double *value);
 
+/* Bytes of the UTF-8 sequence at `text`, of which `left` >= 1 may be read; 0 when it is not valid.
+ */
+size_t base_utf8_length(const char *text, size_t left);
+
 #endif
