@@ -29,11 +29,11 @@ typedef struct cli_layout_view {
     bool linear; /* `bits` is set */
     layout_bits bits;
     base_dtype element;
-    int64_t width;                       /* elements a lane reaches with one access */
-    int64_t range[LAYOUT_HOLDER_COUNT];  /* of the holders' numbers; 0 = runtime */
-    int64_t extent[LAYOUT_MAX_RANK];     /* elements of an axis that can be shown */
-    bool runtime;                        /* some size is known at run time only */
-    int64_t elements;                    /* product of the extents, at most INT64_MAX */
+    int64_t width;                      /* elements a lane reaches with one access */
+    int64_t range[LAYOUT_HOLDER_COUNT]; /* of the holders' numbers; 0 = runtime */
+    int64_t extent[LAYOUT_MAX_RANK];    /* elements of an axis that can be shown */
+    bool runtime;                       /* some size is known at run time only */
+    int64_t elements;                   /* product of the extents, at most INT64_MAX */
     int64_t threads, slots, capacity, replication, contiguity;
     layout_traffic traffic;
     int conflicts;          /* of one access to scratch that holds the tile row-major */

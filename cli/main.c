@@ -32,6 +32,7 @@ static const command_row commands[] = {
     {"plan", cli_plan, true},
     {"show", cli_show, true},
     {"opt", cli_opt, false},
+    {"layout", cli_layout, false},
     {"version", command_version, false},
     {"help", command_help, false},
 };

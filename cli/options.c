@@ -21,6 +21,10 @@ void cli_options_usage(FILE *out) {
         "  croft emit FILE.croft [NAME=VALUE ...]  print the source for a target\n"
         "  croft plan FILE.croft [NAME=VALUE ...]  print how it is mapped to the machine\n"
         "  croft opt [-p PASS,...] FILE.ir         run passes on IR text of any level\n"
+        "  croft layout show LAYOUT                who owns each element, and what an access "
+        "costs\n"
+        "  croft layout compare A B                are two layouts the same function?\n"
+        "  croft layout convert A B                what moves from owner to owner, and its price\n"
         "  croft show FILE.npy                     print an array\n"
         "  croft version, croft help\n"
         "\n"
@@ -50,7 +54,10 @@ void cli_options_usage(FILE *out) {
         "  --seed N             of generated inputs, 1 when not given\n"
         "  --threads N          at most this many; 0, the default: one a processor\n"
         "  --compiler PATH      instead of the first of cc, gcc, clang\n"
-        "  -o FILE              emit, plan and opt: into a file\n"
+        "  --element T          layout: the elements' type, f32 when not given\n"
+        "  --width N            layout: elements of a lane in one access, 1 when not given\n"
+        "  --format FORMAT      layout: text, json, svg or html\n"
+        "  -o FILE              emit, plan, opt and layout: into a file\n"
         "\n"
         "exit codes: 0 fine, 1 a check failed, 2 usage, 3 kernel, arguments or plan refused,\n"
         "4 file, compiler, device or memory\n",
@@ -90,6 +97,9 @@ static const option_row option_rows[] = {
     {"-p", OPTION_TEXT, offsetof(cli_options, passes)},
     {"--print-after", OPTION_TEXT, offsetof(cli_options, print_after)},
     {"--stop-after", OPTION_TEXT, offsetof(cli_options, stop_after)},
+    {"--element", OPTION_TEXT, offsetof(cli_options, element)},
+    {"--format", OPTION_TEXT, offsetof(cli_options, format)},
+    {"--width", OPTION_INTEGER, offsetof(cli_options, width)},
     {"--list", OPTION_FLAG, offsetof(cli_options, list)},
     {"--version", OPTION_FLAG, offsetof(cli_options, version)},
     {"--help", OPTION_FLAG, offsetof(cli_options, help)},
@@ -156,7 +166,14 @@ static int option_parse(cli_options *options, int argc, char **argv, int i) {
     return usage_error("unknown option", word) - 1;
 }
 
+/* The words of `layout` are layouts, which may hold `=`. */
 static bool word_parse(cli_options *options, const char *word) {
+    if (strcmp(options->command, "layout") == 0) {
+        if (options->word_count == CLI_WORD_LIMIT)
+            return usage_error("one word too many", word);
+        options->words[options->word_count++] = word;
+        return true;
+    }
     const char *equals = strchr(word, '=');
     if (equals == NULL || options->file == NULL) {
         if (options->file != NULL)

@@ -15,7 +15,7 @@ enum {
     CLI_EXIT_SYSTEM = 4,      /* a file, the compiler, a device or memory */
 };
 
-enum { CLI_ARGUMENT_LIMIT = 128 };
+enum { CLI_ARGUMENT_LIMIT = 128, CLI_WORD_LIMIT = 3 };
 
 typedef struct cli_pair {
     const char *name; /* not NUL-terminated */
@@ -44,7 +44,13 @@ typedef struct cli_options {
     const char *print_after; /* --print-after PASS|all */
     const char *stop_after;  /* --stop-after PASS */
     bool list;               /* --list */
-    double tolerance;        /* --tol X; 0: none */
+    const char
+        *words[CLI_WORD_LIMIT]; /* of `layout`: the verb and its layouts, instead of a file */
+    int word_count;
+    const char *element; /* --element T */
+    const char *format;  /* --format text|json|svg|html */
+    int width;           /* --width N; 0: not given */
+    double tolerance;    /* --tol X; 0: none */
     bool help, version;
 } cli_options;
 
@@ -59,5 +65,6 @@ int cli_emit(const cli_options *options);
 int cli_plan(const cli_options *options);
 int cli_show(const cli_options *options);
 int cli_opt(const cli_options *options);
+int cli_layout(const cli_options *options);
 
 #endif

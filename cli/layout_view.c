@@ -1,0 +1,281 @@
+/* Queries of a layout, once, for every printer; and where two layouts differ.
+ *
+ *     bits(3, 4, 5, 0, 1, 2, slots=2), f32    64 elements, 32 threads, 2 slots; an access of a
+ *                                             subgroup reaches 8 sectors; scratch: 4-way conflict
+ *
+ * What the layout room answers in closed form is asked there. Looked at lane by lane are: one
+ * access, for its picture; conflicts of layouts that are no bit layouts, up to a limit; and the
+ * first position where two such layouts differ.
+ */
+#include "layout.h"
+
+#include "base/checked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROW_BYTES = 128,         /* rows begin on its multiples */
+    ACCESS_LIMIT = 4096,     /* accesses that are looked at for conflicts */
+    POSITION_LIMIT = 1 << 22 /* positions that are compared one by one */
+};
+
+/* ---- sizes ---- */
+static int64_t product(int64_t a, int64_t b) {
+    int64_t both = 0;
+    return base_checked_mul(a, b, &both) ? both : INT64_MAX;
+}
+
+/* The digits' own radices; a runtime digit makes the range of its holder 0. */
+static int64_t holder_range(const layout_tile *tile, layout_holder holder) {
+    if (tile->kind == LAYOUT_BITS) {
+        const layout_bits *bits = &tile->bits;
+        int count = holder == LAYOUT_LANE       ? bits->lane_bits
+                    : holder == LAYOUT_SUBGROUP ? bits->subgroup_bits
+                    : holder == LAYOUT_BLOCK    ? bits->block_bits
+                    : holder == LAYOUT_SLOT     ? bits->slot_bits
+                                                : 0;
+        return (int64_t)1 << count;
+    }
+    int64_t range = layout_axis_radix(&tile->replicas, holder);
+    for (int a = 0; a < tile->rank; a++)
+        range = product(range, layout_axis_radix(&tile->axis[a], holder));
+    return range;
+}
+
+/* The size, or what one round of the runtime digit holds. */
+static int64_t shown_extent(const layout_tile *tile, int a) {
+    int64_t box = 1;
+    if (tile->size[a] != 0)
+        return tile->size[a];
+    for (int i = 0; i < tile->axis[a].count; i++)
+        if (tile->axis[a].digits[i].radix != 0)
+            box = product(box, tile->axis[a].digits[i].radix);
+    return box - tile->shift[a];
+}
+
+/* ---- positions ---- */
+void cli_layout_owner(const cli_layout_view *view, int64_t element, int64_t index[LAYOUT_MAX_RANK],
+                      layout_position *position) {
+    for (int a = view->tile.rank - 1; a >= 0; a--) {
+        index[a] = element % view->extent[a];
+        element /= view->extent[a];
+    }
+    *position = (layout_position){0};
+    (void)layout_tile_owner(&view->tile, index, position);
+}
+
+int64_t cli_layout_thread(const cli_layout_view *view, const layout_position *position) {
+    const int64_t *number = position->number;
+    return number[LAYOUT_LANE] +
+           view->range[LAYOUT_LANE] *
+               (number[LAYOUT_SUBGROUP] + view->range[LAYOUT_SUBGROUP] * number[LAYOUT_BLOCK]);
+}
+
+layout_position cli_layout_position(const cli_layout_view *view, int64_t thread, int64_t slot) {
+    int64_t lanes = view->range[LAYOUT_LANE], subgroups = view->range[LAYOUT_SUBGROUP];
+    layout_position position = {0};
+    position.number[LAYOUT_LANE] = thread % lanes;
+    position.number[LAYOUT_SUBGROUP] = thread / lanes % subgroups;
+    position.number[LAYOUT_BLOCK] = thread / lanes / subgroups;
+    position.number[LAYOUT_SLOT] = slot;
+    return position;
+}
+
+/* ---- cells ---- */
+static bool varies(const cli_layout_view *view, layout_holder holder) {
+    return view->range[holder] != 1;
+}
+
+void cli_layout_cell(base_text *out, const cli_layout_view *view, const layout_position *position) {
+    const int64_t *number = position->number;
+    if (varies(view, LAYOUT_GROUP))
+        base_text_format(out, "%lld/", (long long)number[LAYOUT_GROUP]);
+    base_text_format(out, "%lld", (long long)cli_layout_thread(view, position));
+    if (varies(view, LAYOUT_SLOT))
+        base_text_format(out, ":%lld", (long long)number[LAYOUT_SLOT]);
+    if (varies(view, LAYOUT_STEP))
+        base_text_format(out, ".%lld", (long long)number[LAYOUT_STEP]);
+}
+
+void cli_layout_cell_form(base_text *out, const cli_layout_view *view) {
+    base_text_format(out, "%sthread%s%s", varies(view, LAYOUT_GROUP) ? "group/" : "",
+                     varies(view, LAYOUT_SLOT) ? ":slot" : "",
+                     varies(view, LAYOUT_STEP) ? ".step" : "");
+}
+
+cli_layout_grid cli_layout_grid_of(const cli_layout_view *view, int64_t columns) {
+    int rank = view->tile.rank;
+    if (view->elements == 0 || rank == 0)
+        return (cli_layout_grid){view->elements, 1};
+    if (rank > 1)
+        return (cli_layout_grid){view->elements / view->extent[rank - 1], view->extent[rank - 1]};
+    return (cli_layout_grid){view->elements / columns + (view->elements % columns != 0),
+                             columns < view->elements ? columns : view->elements};
+}
+
+/* ---- accesses ---- */
+int64_t cli_layout_address(const cli_layout_view *view, const int64_t index[LAYOUT_MAX_RANK]) {
+    int rank = view->tile.rank;
+    int64_t row = 0, bytes = base_dtype_size(view->element);
+    if (rank == 0)
+        return 0;
+    for (int a = 0; a < rank - 1; a++)
+        row = row * view->extent[a] + index[a];
+    int64_t row_bytes = view->extent[rank - 1] * bytes;
+    return row * ((row_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES) + index[rank - 1] * bytes;
+}
+
+int cli_layout_first_access(const cli_layout_view *view, int64_t *bytes, int limit) {
+    int count = 0;
+    for (int64_t lane = 0; lane < view->range[LAYOUT_LANE]; lane++) {
+        for (int64_t e = 0; e < view->width && e < view->capacity && count < limit; e++) {
+            layout_position position = cli_layout_position(view, lane, e);
+            int64_t index[LAYOUT_MAX_RANK];
+            bool owns = layout_tile_logical(&view->tile, &position, index);
+            bytes[count++] = owns ? cli_layout_address(view, index) : -1;
+        }
+    }
+    return count;
+}
+
+/* Lanes that are served together reach `words` words each: how often the fullest bank is asked for
+ * different ones. Addresses of vectors are multiples of their length; -1: a lane that rests. */
+static int conflict_degree(const int64_t *vector, int lanes) {
+    int worst = 0, banks = lanes; /* of vectors: as many as lanes that are served together */
+    for (int i = 0; i < lanes; i++) {
+        int degree = 0;
+        for (int k = 0; k < lanes; k++) {
+            bool first = vector[k] >= 0 && vector[i] >= 0 && vector[k] % banks == vector[i] % banks;
+            for (int earlier = 0; earlier < k && first; earlier++)
+                first = vector[earlier] != vector[k];
+            degree += first;
+        }
+        worst = degree > worst ? degree : worst;
+    }
+    return worst;
+}
+
+/* One access to scratch that holds the tile row-major without gaps: `width` elements a lane from
+ * `position`, whose lane is set here. */
+static int access_conflicts(const cli_layout_view *view, layout_position position, int64_t width) {
+    int64_t words = width * base_dtype_size(view->element) / CLI_LAYOUT_WORD_BYTES;
+    words = words < 1 ? 1 : words;
+    int together = (int)(CLI_LAYOUT_BANKS / words), worst = 0;
+    int64_t vector[CLI_LAYOUT_BANKS];
+    int64_t lanes = view->range[LAYOUT_LANE];
+    for (int64_t first = 0; first < lanes && first < CLI_LAYOUT_LANES; first += together) {
+        for (int i = 0; i < together; i++) {
+            int64_t index[LAYOUT_MAX_RANK], element = 0;
+            position.number[LAYOUT_LANE] = first + i;
+            vector[i] = -1;
+            if (!layout_tile_logical(&view->tile, &position, index))
+                continue;
+            for (int a = 0; a < view->tile.rank; a++)
+                element = element * view->extent[a] + index[a];
+            vector[i] = element * base_dtype_size(view->element) / (words * CLI_LAYOUT_WORD_BYTES);
+        }
+        int degree = conflict_degree(vector, together);
+        worst = degree > worst ? degree : worst;
+    }
+    return worst;
+}
+
+/* Accesses are numbered by slots, subgroups, blocks, steps. */
+static void find_conflicts(cli_layout_view *view) {
+    int64_t width = view->contiguity >= view->width ? view->width : 1;
+    int64_t slots = view->capacity / width, steps = view->range[LAYOUT_STEP];
+    int64_t subgroups = view->range[LAYOUT_SUBGROUP], blocks = view->range[LAYOUT_BLOCK];
+    int64_t all = product(product(slots, subgroups), product(blocks, steps == 0 ? 1 : steps));
+    int64_t seen = view->linear ? 1 : all < ACCESS_LIMIT ? all : ACCESS_LIMIT;
+    for (int64_t access = 0; access < seen; access++) {
+        layout_position position = {0};
+        position.number[LAYOUT_SLOT] = access % slots * width;
+        position.number[LAYOUT_SUBGROUP] = access / slots % subgroups;
+        position.number[LAYOUT_BLOCK] = access / slots / subgroups % blocks;
+        position.number[LAYOUT_STEP] = access / slots / subgroups / blocks;
+        int degree = access_conflicts(view, position, width);
+        view->conflicts = degree > view->conflicts ? degree : view->conflicts;
+    }
+    view->conflicts_seen = view->linear || seen == all ? 0 : seen;
+}
+
+void cli_layout_view_make(base_arena *arena, const char *text, const layout_tile *tile,
+                          base_dtype element, int64_t width, cli_layout_view *view) {
+    layout_fault fault;
+    *view = (cli_layout_view){.text = text, .tile = *tile, .element = element, .width = width};
+    view->linear = layout_tile_to_bits(tile, &view->bits);
+    for (int holder = 0; holder < LAYOUT_HOLDER_COUNT; holder++)
+        view->range[holder] = holder_range(tile, (layout_holder)holder);
+    view->elements = 1;
+    for (int a = 0; a < tile->rank; a++) {
+        view->extent[a] = shown_extent(tile, a);
+        view->runtime = view->runtime || tile->size[a] == 0;
+        view->elements = product(view->elements, view->extent[a]);
+    }
+    view->threads = layout_tile_threads(tile);
+    view->slots = layout_tile_slots(tile);
+    view->capacity = layout_tile_capacity(tile);
+    view->replication = layout_tile_replication(tile);
+    view->contiguity = layout_contiguity(tile);
+    view->traffic = layout_traffic_of(tile, base_dtype_size(element), width);
+    view->in_kernels = layout_tile_check_kernel(arena, tile, &fault);
+    view->not_in_kernels = view->in_kernels ? NULL : fault.reason;
+    find_conflicts(view);
+}
+
+/* ---- comparing ---- */
+static bool same_at(const cli_layout_view *a, const cli_layout_view *b,
+                    cli_layout_difference *difference) {
+    difference->owns[0] =
+        layout_tile_logical(&a->tile, &difference->position, difference->index[0]);
+    difference->owns[1] =
+        layout_tile_logical(&b->tile, &difference->position, difference->index[1]);
+    bool same = difference->owns[0] == difference->owns[1];
+    for (int axis = 0; axis < a->tile.rank && same && difference->owns[0]; axis++)
+        same = difference->index[0][axis] == difference->index[1][axis];
+    return same;
+}
+
+/* Position number `number`: lanes, subgroups, blocks, slots, steps, groups, in the larger ranges of
+ * the two. */
+static layout_position position_at(const cli_layout_view *a, const cli_layout_view *b,
+                                   int64_t number) {
+    static const layout_holder order[] = {LAYOUT_LANE, LAYOUT_SUBGROUP, LAYOUT_BLOCK,
+                                          LAYOUT_SLOT, LAYOUT_STEP,     LAYOUT_GROUP};
+    layout_position position = {0};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        int64_t of_a = a->range[order[i]], of_b = b->range[order[i]];
+        int64_t range = of_a == 0 || of_b == 0 ? 0 : of_a > of_b ? of_a : of_b;
+        position.number[order[i]] = range == 0 ? number : number % range;
+        number = range == 0 ? 0 : number / range;
+    }
+    return position;
+}
+
+/* Two affine maps differ first at the least position bit whose columns do, or at 0. */
+static int64_t first_affine_difference(const layout_bits *a, const layout_bits *b) {
+    if (a->constant != b->constant)
+        return 0;
+    for (int p = 0; p < layout_bits_positions(a) && p < layout_bits_positions(b); p++)
+        if (a->column[p] != b->column[p])
+            return (int64_t)1 << p;
+    int smaller = layout_bits_positions(a) < layout_bits_positions(b) ? layout_bits_positions(a)
+                                                                      : layout_bits_positions(b);
+    return (int64_t)1 << smaller;
+}
+
+void cli_layout_compare(const cli_layout_view *a, const cli_layout_view *b,
+                        cli_layout_difference *difference) {
+    *difference = (cli_layout_difference){.equal = layout_tile_equal(&a->tile, &b->tile)};
+    if (difference->equal)
+        return;
+    int64_t number = 0;
+    if (a->linear && b->linear && a->tile.rank == 1 && b->tile.rank == 1)
+        number = first_affine_difference(&a->bits, &b->bits);
+    for (int64_t limit = number + POSITION_LIMIT; number < limit && !difference->found; number++) {
+        difference->position = position_at(a, b, number);
+        difference->found = !same_at(a, b, difference);
+        difference->looked_at = number + 1;
+    }
+}
