@@ -87,13 +87,13 @@ static int read_options(layout_job *job) {
 }
 
 /* ---- machines ---- */
-static void add_machine(layout_job *job, const machine *machine) {
+static void add_machine(layout_job *job, const machine *added) {
     cli_layout_plan *plan = &job->plan;
     for (int i = 0; i < plan->price_count; i++)
-        if (plan->prices[i].machine == machine)
+        if (plan->prices[i].machine == added)
             return;
     if (plan->price_count < CLI_LAYOUT_MACHINES)
-        plan->prices[plan->price_count++].machine = machine;
+        plan->prices[plan->price_count++].machine = added;
 }
 
 /* All of them, or `--machine NAME,...`. */
@@ -106,10 +106,10 @@ static int read_machines(layout_job *job) {
         size_t length = strcspn(at, ",");
         if (length < sizeof name)
             memcpy(name, at, length);
-        const machine *machine = machine_find(name);
-        if (machine == NULL)
+        const machine *found = machine_find(name);
+        if (found == NULL)
             return usage("unknown machine", at);
-        add_machine(job, machine);
+        add_machine(job, found);
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
     return CLI_EXIT_OK;

@@ -12,6 +12,7 @@
 #include "layout_words.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum { MAP_SLOTS = 4, MAP_LANES = 32, ROW_LANES = 16, LISTED_SLOTS = 32 };
 
@@ -54,15 +55,6 @@ static void print_columns(base_text *out, const layout_conversion *conversion) {
     base_text_string(out, "\n");
 }
 
-static void print_padded(base_text *out, const char *text, int width) {
-    int length = 0;
-    while (text[length] != '\0')
-        length++;
-    for (int i = length; i < width; i++)
-        base_text_string(out, " ");
-    base_text_string(out, text);
-}
-
 /* What the destination's thread and slot owns: the source's cell; `-` for nothing. */
 static void source_cell(base_text *out, const cli_layout_view views[2], int64_t thread,
                         int64_t slot) {
@@ -88,38 +80,63 @@ static void mapped_cell(base_text *out, const cli_layout_view views[2],
     cli_layout_cell(out, &views[0], &position);
 }
 
+typedef struct source_map {
+    const cli_layout_view *views;
+    const layout_conversion *conversion;
+    int64_t lanes, slots; /* shown */
+    base_text cell;
+    int width;
+} source_map;
+
+static void set_cell(source_map *m, int64_t lane, int64_t slot) {
+    if (m->conversion->linear)
+        mapped_cell(&m->cell, m->views, m->conversion, lane, slot);
+    else
+        source_cell(&m->cell, m->views, lane, slot);
+}
+
+static void measure_cells(source_map *m) {
+    m->width = 2;
+    for (int64_t slot = 0; slot < m->slots; slot++) {
+        for (int64_t lane = 0; lane < m->lanes; lane++) {
+            set_cell(m, lane, slot);
+            m->width = m->cell.length > m->width ? (int)m->cell.length : m->width;
+        }
+    }
+}
+
+static void print_lanes(base_text *out, source_map *m, int64_t first, int64_t end) {
+    base_text_string(out, "  lane   |");
+    for (int64_t lane = first; lane < end; lane++)
+        base_text_format(out, " %*" PRId64, m->width, lane);
+    for (int64_t slot = 0; slot < m->slots; slot++) {
+        base_text_format(out, "\n  slot %-2" PRId64 "|", slot);
+        for (int64_t lane = first; lane < end; lane++) {
+            set_cell(m, lane, slot);
+            base_text_format(out, " %*s", m->width, m->cell.bytes);
+        }
+    }
+    base_text_string(out, "\n");
+}
+
 static void print_map(base_text *out, const cli_layout_view views[2],
                       const layout_conversion *conversion) {
     const cli_layout_view *to = &views[1];
-    int64_t lanes = to->range[LAYOUT_LANE] < MAP_LANES ? to->range[LAYOUT_LANE] : MAP_LANES;
-    int64_t slots = to->capacity < MAP_SLOTS ? to->capacity : MAP_SLOTS;
-    base_text cell;
-    base_text_init(&cell, out->arena);
+    source_map m = {.views = views, .conversion = conversion};
+    base_text_init(&m.cell, out->arena);
+    m.lanes = to->range[LAYOUT_LANE] < MAP_LANES ? to->range[LAYOUT_LANE] : MAP_LANES;
+    m.slots = to->capacity < MAP_SLOTS ? to->capacity : MAP_SLOTS;
+    measure_cells(&m);
     base_text_string(out, "\nsource (");
     cli_layout_cell_form(out, &views[0]);
     base_text_string(out, ") by destination lane, first subgroup\n");
-    for (int64_t first = 0; first < lanes; first += ROW_LANES) {
-        int64_t end = first + ROW_LANES < lanes ? first + ROW_LANES : lanes;
-        base_text_string(out, "  lane   |");
-        for (int64_t lane = first; lane < end; lane++)
-            base_text_format(out, " %4" PRId64, lane);
-        for (int64_t slot = 0; slot < slots; slot++) {
-            base_text_format(out, "\n  slot %-2" PRId64 "|", slot);
-            for (int64_t lane = first; lane < end; lane++) {
-                if (conversion->linear)
-                    mapped_cell(&cell, views, conversion, lane, slot);
-                else
-                    source_cell(&cell, views, lane, slot);
-                base_text_string(out, " ");
-                print_padded(out, cell.bytes, 4);
-            }
-        }
-        base_text_string(out, "\n");
-    }
-    if (slots < to->capacity)
-        base_text_format(out, "  ... %" PRId64 " slots more\n", to->capacity - slots);
-    if (lanes < to->threads)
-        base_text_format(out, "  ... %" PRId64 " threads more\n", to->threads - lanes);
+    int64_t row = m.width <= 4 ? ROW_LANES : ROW_LANES / 2;
+    for (int64_t first = 0; first < m.lanes; first += row)
+        print_lanes(out, &m, first, first + row < m.lanes ? first + row : m.lanes);
+    if (m.slots < to->capacity)
+        base_text_format(out, "  ... %" PRId64 " slots more\n", to->capacity - m.slots);
+    if (m.lanes < to->threads)
+        base_text_format(out, "  ... %" PRId64 " threads more\n", to->threads - m.lanes);
 }
 
 /* ---- inside a subgroup ---- */
@@ -145,11 +162,19 @@ static void print_slots(base_text *out, const layout_shuffle *shuffle,
     base_text_string(out, slots > LISTED_SLOTS ? " ...\n" : "\n");
 }
 
+int cli_layout_renames(const layout_shuffle *shuffle) {
+    int renames = 0;
+    for (uint32_t slot = 0; slot >> shuffle->slot_bits == 0; slot++)
+        renames += layout_shuffle_rename(shuffle, slot) != slot;
+    return renames;
+}
+
 static void print_steps(base_text *out, const layout_conversion *conversion) {
     const layout_shuffle *shuffle = &conversion->shuffle;
     if (conversion->class_ > LAYOUT_SHUFFLE)
         return;
-    base_text_format(out, "\nshuffles     %d, selects %d\n", shuffle->shuffles, shuffle->selects);
+    base_text_format(out, "\nshuffles     %d, selects %d, renames %d\n", shuffle->shuffles,
+                     shuffle->selects, cli_layout_renames(shuffle));
     if (conversion->class_ == LAYOUT_FORWARD)
         return;
     if (any(shuffle->before, shuffle->thread_bits))
@@ -190,10 +215,14 @@ static void print_scratch(base_text *out, const layout_conversion *conversion) {
                 conversion->swizzle.address, conversion->swizzle.index_bits);
 }
 
+/* To a tenth. */
 static void print_cycles(base_text *out, double cycles) {
     char number[40] = "-";
-    if (cycles >= 0)
-        base_number_print(number, cycles);
+    long long tenths = cycles < 1e15 ? (long long)(cycles * 10 + 0.5) : (long long)1e16;
+    if (cycles >= 0 && tenths % 10 == 0)
+        snprintf(number, sizeof number, "%lld", tenths / 10);
+    else if (cycles >= 0)
+        snprintf(number, sizeof number, "%lld.%lld", tenths / 10, tenths % 10);
     base_text_format(out, " %10s", number);
 }
 

@@ -7,6 +7,8 @@
  */
 #include "layout.h"
 
+#include "layout_words.h"
+
 #include "base/json.h"
 
 enum { OWNERS_LIMIT = 1 << 16 };
@@ -227,6 +229,7 @@ static void write_shuffle(base_json *json, const layout_conversion *conversion) 
     base_json_object(json, "shuffle");
     base_json_integer(json, "shuffles", shuffle->shuffles);
     base_json_integer(json, "selects", shuffle->selects);
+    base_json_integer(json, "renames", cli_layout_renames(shuffle));
     base_json_bool(json, "butterfly", shuffle->exclusive_or);
     write_masks(json, "before", shuffle->before, shuffle->thread_bits);
     write_slots(json, "rename", shuffle, layout_shuffle_rename);

@@ -172,7 +172,7 @@ static void measure(table *t) {
             t->cell_width = t->cell.length > t->cell_width ? t->cell.length : t->cell_width;
         }
     }
-    int64_t fit = (LINE_COLUMNS - t->label_width - 10) / (t->cell_width + 1);
+    int64_t fit = (LINE_COLUMNS - t->label_width - 4) / (t->cell_width + 1);
     t->columns = fit < 1 ? 1 : fit > t->grid.columns ? t->grid.columns : fit;
 }
 

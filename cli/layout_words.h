@@ -15,5 +15,7 @@ void cli_layout_position_words(base_text *out, const cli_layout_view *view,
                                const layout_position *position);
 /* `lane 8 ^ slot 1`: the position bits of a mask; `0` for none. */
 void cli_layout_mask_words(base_text *out, const layout_bits *bits, uint32_t mask);
+/* Slots that another one's value comes into. */
+int cli_layout_renames(const layout_shuffle *shuffle);
 
 #endif
