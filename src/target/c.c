@@ -19,22 +19,22 @@
 /* ---- types ---- */
 
 static bool c_vectors(const target_emitter *e) {
-    return e->module->lanes > 1;
+    return e->lanes > 1;
 }
 
-static base_dtype c_register_dtype(base_dtype dtype) {
+base_dtype target_c_register_dtype(base_dtype dtype) {
     if (dtype == BASE_BOOL)
         return BASE_I32;
     return dtype == BASE_INDEX ? BASE_I64 : dtype;
 }
 
 static const char *c_type(const target_emitter *e, base_dtype dtype, bool vector) {
-    const char *name = base_dtype_name(c_register_dtype(dtype));
-    return vector ? target_emit_text(e, "%sx%d", name, e->module->lanes) : name;
+    const char *name = base_dtype_name(target_c_register_dtype(dtype));
+    return vector ? target_emit_text(e, "%sx%d", name, e->lanes) : name;
 }
 
 static bool c_operators(base_dtype dtype, bool vector) {
-    return !(vector && c_register_dtype(dtype) == BASE_I64);
+    return !(vector && target_c_register_dtype(dtype) == BASE_I64);
 }
 
 static const char *c_splat(target_emitter *e, base_dtype dtype, const char *scalar) {
@@ -45,21 +45,7 @@ static const char *c_splat(target_emitter *e, base_dtype dtype, const char *scal
 }
 
 base_dtype target_c_memory_dtype(base_dtype dtype) {
-    return dtype == BASE_BOOL ? BASE_U8 : c_register_dtype(dtype);
-}
-
-const char *target_c_iota(const target_emitter *emitter, int64_t lane_stride, int64_t offset) {
-    int lanes = emitter->module->lanes;
-    base_text out;
-    base_text_init(&out, emitter->arena);
-    base_text_format(&out, "(i64x%d){{", lanes);
-    for (int l = 0; l < lanes; l++) {
-        uint64_t value = (uint64_t)l * (uint64_t)lane_stride + (uint64_t)offset;
-        base_text_string(&out, l == lanes / 2 ? "}, {" : l > 0 ? ", " : "");
-        base_text_string(&out, target_emit_integer(emitter, (int64_t)value));
-    }
-    base_text_string(&out, "}}");
-    return out.bytes;
+    return dtype == BASE_BOOL ? BASE_U8 : target_c_register_dtype(dtype);
 }
 
 /* ---- conversion ---- */
@@ -68,7 +54,7 @@ const char *target_c_iota(const target_emitter *emitter, int64_t lane_stride, in
 static const char *c_convert(const target_emitter *e, const char *to, const char *from, bool vector,
                              const char *expression) {
     if (vector)
-        return target_emit_text(e, "%s_from_%sx%d(%s)", to, from, e->module->lanes, expression);
+        return target_emit_text(e, "%s_from_%sx%d(%s)", to, from, e->lanes, expression);
     return target_emit_text(e, "%s_from_%s(%s)", to, from, expression);
 }
 
@@ -158,8 +144,8 @@ static const char *c_cast(target_emitter *e, const ir_op *op, const char *operan
     base_dtype to = op->results[0]->type.dtype, from = op->operands[0]->type.dtype;
     bool narrower = base_dtype_size(to) < base_dtype_size(from);
     bool saturates = op->attributes.rounding == IR_ROUND_EVEN && narrower;
-    to = to == BASE_BOOL ? BASE_BOOL : c_register_dtype(to);
-    from = from == BASE_BOOL ? BASE_BOOL : c_register_dtype(from);
+    to = to == BASE_BOOL ? BASE_BOOL : target_c_register_dtype(to);
+    from = from == BASE_BOOL ? BASE_BOOL : target_c_register_dtype(from);
     if (to == from)
         return operand;
     from = c_widen(e, from, vector, &operand);
@@ -201,91 +187,22 @@ const char *target_c_to_memory(const target_emitter *emitter, base_dtype dtype, 
         return expression;
     if (!vector)
         return target_emit_text(emitter, "(u8)%s", expression);
-    return target_emit_text(emitter, "(u8x%d)i8_from_i32x%d(%s & 1)", emitter->module->lanes,
-                            emitter->module->lanes, expression);
-}
-
-/* ---- lanes ---- */
-
-static void c_iota(target_emitter *e, const ir_op *op) {
-    const ir_value *result = op->results[0];
-    target_emit_take_names(e, result, NULL);
-    for (int s = 0; s < target_emit_slots(&result->type); s++) {
-        int64_t offset = ir_affine_at(&op->attributes.affine, (ir_position){.slot = s}), stride = 0;
-        ir_affine_stride(&op->attributes.affine, LAYOUT_LANE, &stride);
-        target_emit_define(e, result, s,
-                           c_vectors(e) ? target_c_iota(e, stride, offset)
-                                        : target_emit_integer(e, (int64_t)offset));
-    }
-}
-
-/* Halving: lane l takes lane l + h, for h = lanes/2 .. 1; lane 0 is the result. */
-static void c_combine(target_emitter *e, const ir_op *op) {
-    const ir_value *operand = op->operands[0], *result = op->results[0];
-    base_dtype dtype = operand->type.dtype;
-    ir_opcode opcode = target_emit_combine_opcode(op);
-    const char *name = target_emit_name(e, operand, 0);
-    int lanes = e->module->lanes;
-    if (!target_emit_is_vector(e, &operand->type)) {
-        target_emit_alias(e, result, name);
-        return;
-    }
-    bool split = c_register_dtype(dtype) == BASE_I64;
-    const char *type = c_type(e, dtype, true);
-    target_emit_take_names(e, result, ir_monoid_describe(op->attributes.monoid)->text);
-    const char *base = target_emit_name(e, result, 0);
-    for (int h = lanes / 2; h > 0; h /= 2) {
-        const char *next = target_emit_fresh(e, target_emit_text(e, "%s_lanes%d", base, h));
-        const char *down = split && h == lanes / 2 ? "swap" : target_emit_text(e, "down%d", h);
-        const char *moved = target_emit_text(e, "%s_%s(%s)", down, type, name);
-        target_emit_line(e, "const %s %s = %s;", type, next,
-                         target_emit_binary(e, opcode, dtype, true, name, moved));
-        name = next;
-    }
-    const char *first = target_emit_text(e, split ? "%s.low[0]" : "%s[0]", name);
-    target_emit_define(e, result, 0,
-                       dtype == BASE_BOOL ? target_emit_text(e, "%s != 0", first) : first);
-}
-
-/* ---- private arrays ---- */
-
-/* A slot of a cell, as an lvalue. */
-static const char *c_cell(const target_emitter *e, const ir_op *op, int slot) {
-    const ir_value *array = op->operands[0];
-    const char *name = target_emit_name(e, array, 0);
-    const char *cell = target_emit_name(e, op->operands[1], 0);
-    int slots = array->type.slots;
-    int64_t constant;
-    if (slots <= 1)
-        return target_emit_text(e, "%s[%s]", name, cell);
-    if (target_emit_is_integer(op->operands[1], &constant))
-        return target_emit_text(e, "%s[%s]", name, target_emit_integer(e, constant * slots + slot));
-    return target_emit_text(e, slot > 0 ? "%s[%s * %d + %d]" : "%s[%s * %d]", name, cell, slots,
-                            slot);
-}
-
-static void c_pull(target_emitter *e, const ir_op *op) {
-    const ir_value *result = op->results[0];
-    target_emit_take_names(e, result, NULL);
-    for (int s = 0; s < target_emit_slots(&result->type); s++)
-        target_emit_define(e, result, s, c_cell(e, op, s));
-}
-
-static void c_push(target_emitter *e, const ir_op *op) {
-    const ir_value *array = op->operands[0], *value = op->operands[2];
-    bool vector = array->type.slots > 0 && c_vectors(e);
-    int slots = array->type.slots > 0 ? array->type.slots : 1;
-    for (int s = 0; s < slots; s++) {
-        const char *cell = c_cell(e, op, s);
-        const char *next = target_emit_operand(e, value, s, vector);
-        if (e->when != NULL && vector)
-            next = target_emit_text(e, "select_%s(%s, %s, %s)", c_type(e, array->type.dtype, true),
-                                    e->when, next, cell);
-        target_emit_line(e, "%s = %s;", cell, next);
-    }
+    return target_emit_text(emitter, "(u8x%d)i8_from_i32x%d(%s & 1)", emitter->lanes,
+                            emitter->lanes, expression);
 }
 
 /* ---- around the body ---- */
+
+/* Of C, and of the emitted text around the body. */
+static const char *const c_words[] = {
+    "auto",   "break",    "case",     "char",      "const",    "continue", "default", "do",
+    "double", "else",     "enum",     "extern",    "float",    "for",      "goto",    "if",
+    "inline", "int",      "long",     "register",  "restrict", "return",   "short",   "signed",
+    "sizeof", "static",   "struct",   "switch",    "typedef",  "typeof",   "union",   "unsigned",
+    "void",   "volatile", "while",    "asm",       "linux",    "unix",     "i386",    "pointers",
+    "words",  "begin",    "end",      "workspace", "memory",   "bytes",    "halves",  "shorts",
+    "chars",  "va_list",  "__func__", NULL,
+};
 
 static const target_dialect c_dialect = {
     .type = c_type,
@@ -294,62 +211,18 @@ static const target_dialect c_dialect = {
     .splat = c_splat,
     .cast = c_cast,
     .bitcast = c_bitcast,
-    .iota = c_iota,
-    .combine = c_combine,
+    .words = c_words,
+    .iota = target_c_iota,
+    .combine = target_c_combine,
+    .shuffle = target_c_shuffle,
+    .xorslot = target_c_xorslot,
+    .uniform = target_c_uniform,
+    .sync = target_c_sync,
     .load = target_c_load,
     .store = target_c_store,
-    .pull = c_pull,
-    .push = c_push,
+    .pull = target_c_pull,
+    .push = target_c_push,
 };
-
-/* The private arrays of a module, in order. */
-typedef struct private_list {
-    base_arena *arena;
-    const ir_op **ops;
-    int64_t count, capacity;
-} private_list;
-
-static bool private_visit(void *state, ir_op *op) {
-    private_list *list = state;
-    if (op->opcode == IR_PRIVATE)
-        BASE_PUSH(list->arena, list->ops, list->count, list->capacity, op);
-    return true;
-}
-
-static private_list private_find(target_emitter *e) {
-    private_list list = {.arena = e->arena};
-    ir_region_walk((ir_region *)&e->module->body, private_visit, &list);
-    for (int64_t i = 0; i < list.count; i++) {
-        const ir_value *array = list.ops[i]->results[0];
-        target_emit_alias(e, array,
-                          target_emit_fresh(e, array->name != NULL ? array->name : "cells"));
-    }
-    return list;
-}
-
-int64_t target_c_cell_bytes(const target_emitter *e, const ir_op *array) {
-    const ir_type *type = &array->results[0]->type;
-    int64_t cell = base_dtype_size(c_register_dtype(type->dtype));
-    return type->slots > 0 ? cell * type->slots * e->module->lanes : cell;
-}
-
-/* Bytes of an array, up to a multiple of 64; the workspace has been found to fit 64 bits. */
-static const char *private_bytes(target_emitter *e, const ir_op *op) {
-    return target_emit_text(e, "((i64)%s * %lld + 63) / 64 * 64",
-                            target_emit_extent(e, op->results[0]->type.extent[0]),
-                            (long long)target_c_cell_bytes(e, op));
-}
-
-static void c_declare_privates(target_emitter *e, const private_list *list, base_text *out) {
-    for (int64_t i = 0; i < list->count; i++) {
-        const ir_value *array = list->ops[i]->results[0];
-        const char *type = c_type(e, array->type.dtype, array->type.slots > 0 && c_vectors(e));
-        base_text_format(out, "    %s *const %s = (%s *)memory;\n", type,
-                         target_emit_name(e, array, 0), type);
-        if (i + 1 < list->count)
-            base_text_format(out, "    memory += %s;\n", private_bytes(e, list->ops[i]));
-    }
-}
 
 void target_c_declare_words(const target_emitter *e, const target_names *used, base_text *out) {
     const ir_module *m = e->module;
@@ -399,12 +272,12 @@ static void c_declare_pointers(const target_emitter *e, const target_names *used
     }
 }
 
-static void c_append_entry(target_emitter *e, const char *entry, const private_list *privates,
+static void c_append_entry(target_emitter *e, const char *entry, const target_c_arrays *arrays,
                            base_text *out) {
     base_text declarations, tail;
     base_text_init(&declarations, e->arena);
     base_text_init(&tail, e->arena);
-    c_declare_privates(e, privates, &declarations);
+    target_c_arrays_declare(e, arrays, &declarations);
     target_names used;
     target_names_init(&used, e->arena);
     target_names_scan(&used, e->body.bytes);
@@ -420,18 +293,14 @@ static void c_append_entry(target_emitter *e, const char *entry, const private_l
     target_c_declare_words(e, &used, &tail);
     base_text_string(out, tail.length > 0 ? "" : "    (void)words;\n");
     base_text_string(out, tail.bytes);
-    base_text_string(out, privates->count > 0 ? "    char *memory = workspace;\n"
-                                              : "    (void)workspace;\n");
+    base_text_string(out, arrays->count > 0 ? "    char *memory = workspace;\n"
+                                            : "    (void)workspace;\n");
     base_text_string(out, declarations.bytes);
     base_text_format(out, "    for (i64 %s = begin; %s < end; %s++) {\n", e->group, e->group,
                      e->group);
     base_text_string(out, e->body.bytes);
     base_text_string(out, "    }\n}\n");
 }
-
-static const char *const c_words[] = {"pointers", "words",    "begin",  "end",    "workspace",
-                                      "memory",   "bytes",    "halves", "shorts", "chars",
-                                      "va_list",  "__func__", NULL};
 
 /* Vectors are explicit; what gcc's vectoriser of straight lines adds is nothing but its faults (gcc
  * 12 folds
@@ -451,6 +320,14 @@ static const char *c_entry_name(const target_emitter *e) {
     return out.bytes;
 }
 
+/* The width of a register: that of the machine, or of a subgroup that is narrower. */
+static void c_set_registers(target_emitter *e) {
+    int subgroup = ir_module_subgroup_lanes(e->module);
+    e->lanes = subgroup < e->machine->subgroup ? subgroup : e->machine->subgroup;
+    e->parts = subgroup / e->lanes;
+    e->registers = e->parts * ir_module_subgroups(e->module);
+}
+
 target_source target_c_emit(base_arena *arena, const ir_module *module, const machine *on) {
     target_emitter emitter = {
         .arena = arena, .module = module, .machine = on, .dialect = &c_dialect};
@@ -460,13 +337,13 @@ target_source target_c_emit(base_arena *arena, const ir_module *module, const ma
     base_text_init(&functions, arena);
     base_text_init(&out, arena);
 
-    private_list privates;
-    target_emit_begin(e, c_words, target_c_prelude_names(arena, module->lanes));
-    privates = private_find(e);
+    c_set_registers(e);
+    target_emit_begin(e, target_c_prelude_names(arena, e->lanes));
+    target_c_arrays arrays = target_c_arrays_find(e);
     target_emit_body(e, 2);
-    c_append_entry(e, entry, &privates, &functions);
+    c_append_entry(e, entry, &arrays, &functions);
     target_c_groups(e, entry, &functions);
-    target_c_workspace(e, entry, privates.ops, privates.count, &functions);
+    target_c_workspace(e, entry, &arrays, &functions);
 
     target_names used;
     target_names_init(&used, arena);
@@ -478,7 +355,7 @@ target_source target_c_emit(base_arena *arena, const ir_module *module, const ma
         module->name, on->name, module->lanes, on->compiler_flags[0] != '\0' ? " " : "",
         on->compiler_flags);
     base_text_string(&out, c_head);
-    target_c_prelude(&out, &used, module->lanes);
+    target_c_prelude(&out, &used, e->lanes);
     base_text_string(&out, functions.bytes);
     base_text_format(&out, "\n/* plan %016llx */\n", (unsigned long long)module->plan_hash);
     return (target_source){.text = out.bytes, .entry = entry};

@@ -41,16 +41,16 @@ typedef struct access_state {
     const char *type;                 /* of the memory's elements, or vectors of them */
     base_dtype dtype;                 /* of the tensor */
     bool vector;
-    bool scattered; /* an index has a vector operand */
+    bool
+        scattered; /* an index has a vector operand, or lanes that are no multiples of one stride */
+    target_c_position index[IR_MAX_RANK], mask; /* what lanes and subgroups add */
     access_shape shape;
     int slots;
 } access_state;
 
-/* What one lane adds. */
-static int64_t lanes_of(const ir_affine *affine) {
-    int64_t stride = 0;
-    ir_affine_stride(affine, LAYOUT_LANE, &stride);
-    return stride;
+/* Whether the lanes of a register differ in it. */
+static bool moves(const target_c_position *position) {
+    return !position->strided || position->stride != 0;
 }
 
 /* ---- sums ---- */
@@ -96,12 +96,13 @@ static const char *base_offset(const access_state *s, bool wrap) {
     return sum;
 }
 
-/* The part that a slot adds: its strides, and with one lane its vectors. */
+/* The part that slot and register add: their strides, and with one lane the slot's vectors. */
 static const char *slot_offset(const access_state *s, bool wrap, int slot) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++) {
         const ir_index *index = &s->access->index[d];
         const char *part = number(s, ir_affine_at(&index->affine, (ir_position){.slot = slot}));
+        part = add(s, wrap, s->index[d].part, part);
         if (index->vector >= 0 && !s->vector)
             part = add(s, wrap, part, target_emit_name(s->e, s->op->operands[index->vector], slot));
         sum = add(s, wrap, sum, times(s, wrap, part, s->strides[d]));
@@ -118,19 +119,35 @@ static const char *offset(const access_state *s, bool wrap, int slot) {
 static const char *lane_stride(const access_state *s) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++)
-        sum = add(s, true, sum,
-                  times(s, true, number(s, lanes_of(&s->access->index[d].affine)), s->strides[d]));
+        if (s->index[d].strided)
+            sum = add(s, true, sum, times(s, true, number(s, s->index[d].stride), s->strides[d]));
     return sum;
+}
+
+static const int64_t *lane_numbers(const target_emitter *e) {
+    int64_t *numbers = BASE_NEW_ARRAY(e->arena, int64_t, e->lanes);
+    for (int l = 0; l < e->lanes; l++)
+        numbers[l] = l;
+    return numbers;
+}
+
+/* sum + part * stride of a dimension, in vectors. */
+static const char *add_vector(const access_state *s, const char *sum, const char *part, int d) {
+    int lanes = s->e->lanes;
+    if (s->strides[d] != NULL)
+        part = target_emit_text(s->e, "mul_i64x%d(%s, splat_i64x%d(%s))", lanes, part, lanes,
+                                s->strides[d]);
+    return target_emit_text(s->e, "add_i64x%d(%s, %s)", lanes, sum, part);
 }
 
 /* The addresses of all lanes, as a vector. */
 static const char *addresses(const access_state *s, int slot) {
     target_emitter *e = s->e;
-    int lanes = e->module->lanes;
+    int lanes = e->lanes;
     const char *sum = target_emit_text(e, "splat_i64x%d(%s)", lanes, offset(s, true, slot));
     const char *stride = lane_stride(s);
     if (stride != NULL) {
-        const char *lane = target_c_iota(e, 1, 0);
+        const char *lane = target_c_vector(e, lane_numbers(e), 0);
         if (strcmp(stride, "1") != 0)
             lane =
                 target_emit_text(e, "mul_i64x%d(%s, splat_i64x%d(%s))", lanes, lane, lanes, stride);
@@ -138,34 +155,45 @@ static const char *addresses(const access_state *s, int slot) {
     }
     for (int d = 0; d < s->access->rank; d++) {
         const ir_index *index = &s->access->index[d];
-        if (index->vector < 0)
-            continue;
-        const char *part = target_emit_operand(e, s->op->operands[index->vector], slot, true);
-        if (s->strides[d] != NULL)
-            part = target_emit_text(e, "mul_i64x%d(%s, splat_i64x%d(%s))", lanes, part, lanes,
-                                    s->strides[d]);
-        sum = target_emit_text(e, "add_i64x%d(%s, %s)", lanes, sum, part);
+        if (!s->index[d].strided) {
+            target_c_position apart = s->index[d];
+            apart.part = NULL; /* stands in the offset */
+            sum = add_vector(s, sum, target_c_position_vector(e, &apart, 0), d);
+        }
+        if (index->vector >= 0)
+            sum = add_vector(s, sum,
+                             target_emit_operand(e, s->op->operands[index->vector], slot, true), d);
     }
     return sum;
 }
 
 /* ---- guards ---- */
 
+/* number + part; NULL for none is left out. */
+static const char *first_of(const access_state *s, int64_t first, bool wrap) {
+    const char *number = target_emit_integer(s->e, first);
+    if (s->mask.part == NULL)
+        return number;
+    return first == 0 ? s->mask.part
+           : wrap     ? target_emit_text(s->e, "add_i64(%s, %s)", s->mask.part, number)
+                      : target_emit_text(s->e, "%s + %s", s->mask.part, number);
+}
+
 static access_guard guard_of_range(const access_state *s, int slot) {
     const ir_access *access = s->access;
     const char *count = target_emit_name(s->e, s->op->operands[access->mask], 0);
     int64_t first = ir_affine_at(&access->mask_affine, (ir_position){.slot = slot});
-    if (!s->vector || lanes_of(&access->mask_affine) == 0)
+    if (!s->vector || !moves(&s->mask))
+        return (access_guard){GUARD_IF,
+                              target_emit_text(s->e, "%s > %s", count, first_of(s, first, true))};
+    if (s->mask.strided && s->mask.stride == 1 && first >= 0 && s->mask.positive)
         return (access_guard){
-            GUARD_IF, target_emit_text(s->e, "%s > %s", count, target_emit_integer(s->e, first))};
-    if (lanes_of(&access->mask_affine) == 1 && first >= 0)
-        return (access_guard){GUARD_FIRST, target_emit_text(s->e, "left(%s, %s)", count,
-                                                            target_emit_integer(s->e, first))};
-    int lanes = s->e->module->lanes;
-    return (access_guard){
-        GUARD_LANES,
-        target_emit_text(s->e, "lt_i64x%d(%s, splat_i64x%d(%s))", lanes,
-                         target_c_iota(s->e, lanes_of(&access->mask_affine), first), lanes, count)};
+            GUARD_FIRST, target_emit_text(s->e, "left(%s, %s)", count, first_of(s, first, false))};
+    int lanes = s->e->lanes;
+    return (access_guard){GUARD_LANES,
+                          target_emit_text(s->e, "lt_i64x%d(%s, splat_i64x%d(%s))", lanes,
+                                           target_c_position_vector(s->e, &s->mask, first), lanes,
+                                           count)};
 }
 
 static access_guard guard_of_mask(const access_state *s, int slot) {
@@ -180,7 +208,7 @@ static access_guard guard_of_mask(const access_state *s, int slot) {
 
 /* Any guard as a mask of lanes. */
 static const char *guard_mask(const access_state *s, access_guard guard) {
-    int lanes = s->e->module->lanes;
+    int lanes = s->e->lanes;
     switch (guard.kind) {
     case GUARD_NONE:
         return target_emit_text(s->e, "splat_i32x%d(-1)", lanes);
@@ -217,16 +245,13 @@ static access_shape shape_of(const access_state *s) {
         return SHAPE_SCALAR;
     if (s->scattered)
         return SHAPE_SCATTERED;
-    bool same = true, outer_same = true;
-    for (int d = 0; d < access->rank; d++) {
-        same = same && lanes_of(&access->index[d].affine) == 0;
-        outer_same =
-            outer_same && (d == access->rank - 1 || lanes_of(&access->index[d].affine) == 0);
-    }
-    if (same)
+    int last = access->rank - 1;
+    bool outer_same = true;
+    for (int d = 0; d < last; d++)
+        outer_same = outer_same && !moves(&s->index[d]);
+    if (outer_same && (last < 0 || !moves(&s->index[last])))
         return SHAPE_SAME;
-    return outer_same && lanes_of(&access->index[access->rank - 1].affine) == 1 ? SHAPE_NEIGHBOURS
-                                                                                : SHAPE_STRIDED;
+    return outer_same && s->index[last].stride == 1 ? SHAPE_NEIGHBOURS : SHAPE_STRIDED;
 }
 
 /* The parameter of a tensor value. */
@@ -245,28 +270,40 @@ static int slots_of_operands(const ir_op *op) {
     return 1;
 }
 
+/* The pointer and strides of a tensor, or of scratch, which is one row. */
+static void set_memory(access_state *s) {
+    const target_emitter *e = s->e;
+    const ir_value *memory = s->op->operands[0];
+    s->dtype = memory->type.dtype;
+    if (memory->type.form == IR_FORM_SCRATCH) {
+        s->pointer = target_emit_name(e, memory, 0);
+        return;
+    }
+    const target_parameter *parameter = &e->parameters[parameter_of(e->module, memory)];
+    s->pointer = parameter->name;
+    for (int d = 0; d + 1 < s->access->rank; d++)
+        s->strides[d] = parameter->strides[d];
+}
+
 static access_state access_begin(target_emitter *e, const ir_op *op) {
     const ir_access *access = op->attributes.access;
-    int parameter = parameter_of(e->module, op->operands[0]);
-    access_state s = {.e = e,
-                      .op = op,
-                      .access = access,
-                      .pointer = e->parameters[parameter].name,
-                      .dtype = op->operands[0]->type.dtype};
+    access_state s = {.e = e, .op = op, .access = access};
     bool lanes_differ = e->when != NULL;
+    set_memory(&s);
+    s.mask = target_c_position_of(e, &access->mask_affine);
     for (int d = 0; d < access->rank; d++) {
-        s.strides[d] = d == access->rank - 1 ? NULL : e->parameters[parameter].strides[d];
-        s.scattered = s.scattered || access->index[d].vector >= 0;
-        lanes_differ = lanes_differ || lanes_of(&access->index[d].affine) != 0;
+        s.index[d] = target_c_position_of(e, &access->index[d].affine);
+        s.scattered = s.scattered || access->index[d].vector >= 0 || !s.index[d].strided;
+        lanes_differ = lanes_differ || moves(&s.index[d]);
     }
-    if (op->result_count > 0) {
+    if (op->result_count > 0 && ir_op_stored(op) == NULL) {
         s.slots = target_emit_slots(&op->results[0]->type);
         s.vector = target_emit_is_vector(e, &op->results[0]->type);
     } else {
         s.slots = slots_of_operands(op);
-        s.vector = e->dialect->vectors(e) &&
-                   (lanes_differ || s.slots > 1 ||
-                    op->operands[op->operand_count - 1]->type.form == IR_FORM_SLOTS || s.scattered);
+        s.vector =
+            e->dialect->vectors(e) && (lanes_differ || s.slots > 1 ||
+                                       ir_op_stored(op)->type.form == IR_FORM_SLOTS || s.scattered);
     }
     s.shape = shape_of(&s);
     s.type = e->dialect->type(e, target_c_memory_dtype(s.dtype), s.vector);
@@ -284,13 +321,13 @@ static void hoist_base(access_state *s, const char *wanted, bool writes) {
     target_emitter *e = s->e;
     const char *name = target_emit_fresh(e, target_emit_text(e, "%.32s_at", wanted));
     if (masked) {
-        target_emit_line(e, "const i64 %s = %s;", name, base);
+        target_emit_outside(e, "const i64 %s = %s;", name, base);
         s->base = name;
         return;
     }
     const char *element = e->dialect->type(e, target_c_memory_dtype(s->dtype), false);
-    target_emit_line(e, "%s%s *const %s = %s + %s;", writes ? "" : "const ", element, name,
-                     s->pointer, base);
+    target_emit_outside(e, "%s%s *const %s = %s + %s;", writes ? "" : "const ", element, name,
+                        s->pointer, base);
     s->pointer = name;
     s->base = "";
 }
@@ -405,7 +442,7 @@ static const char *store_slot(const access_state *s, int slot, const char *value
 
 void target_c_store(target_emitter *emitter, const ir_op *op) {
     access_state s = access_begin(emitter, op);
-    const ir_value *value = op->operands[op->operand_count - 1];
+    const ir_value *value = ir_op_stored(op);
     hoist_base(&s, s.pointer, true);
     for (int slot = 0; slot < s.slots; slot++) {
         const char *operand = target_emit_operand(emitter, value, slot, s.vector);

@@ -101,18 +101,18 @@ void target_c_groups(target_emitter *emitter, const char *entry, base_text *out)
     query_end(&q, entry, "groups", groups, out);
 }
 
-void target_c_workspace(target_emitter *emitter, const char *entry, const ir_op *const *arrays,
-                        int64_t array_count, base_text *out) {
+void target_c_workspace(target_emitter *emitter, const char *entry, const target_c_arrays *arrays,
+                        base_text *out) {
     query q;
     query_begin(&q, emitter);
-    const char *total = array_count == 0 ? "0" : target_emit_fresh(emitter, "total");
-    if (array_count > 0)
+    const char *total = arrays->count == 0 ? "0" : target_emit_fresh(emitter, "total");
+    if (arrays->count > 0)
         base_text_format(&q.body, "    i64 %s = 0;\n", total);
-    for (int64_t i = 0; i < array_count; i++) {
-        const char *cells = query_extent(&q, arrays[i]->results[0]->type.extent[0]);
-        const char *bytes =
-            query_checked(&q, "mul", cells,
-                          target_emit_integer(emitter, target_c_cell_bytes(emitter, arrays[i])));
+    for (int64_t i = 0; i < arrays->count; i++) {
+        const char *cells = query_extent(&q, arrays->ops[i]->results[0]->type.extent[0]);
+        const char *bytes = query_checked(
+            &q, "mul", cells,
+            target_emit_integer(emitter, target_c_cell_bytes(emitter, arrays->ops[i])));
         bytes = target_emit_text(emitter, "%s / 64 * 64", query_checked(&q, "add", bytes, "63"));
         base_text_format(&q.body, "    %s = %s;\n", total, query_checked(&q, "add", total, bytes));
     }

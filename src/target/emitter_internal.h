@@ -1,8 +1,15 @@
-/* The emitter's face inside target/: what the structured walk (emit.c) shares with the dialects.
+/* The emitter's face inside target/: what the structured walk shares with the dialects.
  *
- * emit.c walks the regions of a level-thread module, names every value, spells arithmetic from a
- * table and writes control flow. A dialect says how its types are called and writes what depends on
- * the device: memory, lanes, the prelude and the entry point. c.c is the dialect of the cpu target.
+ *     emit.c              the walk over the regions of a level-thread module, and control flow
+ *     emit_arithmetic.c   the ops of the table, by their spelling
+ *     emit_values.c       how values are called
+ *     emit_text.c         lines, and the source lines that they come from
+ *     emit_needs.c        what no effect depends on
+ *     emit_runs.c         the loops over the registers of a team
+ *     literals.c          constants and sizes
+ *
+ * A dialect says how its types are called and writes what depends on the device: memory, lanes, the
+ * prelude and the entry point. c.c is the dialect of the cpu target.
  */
 #ifndef TARGET_EMITTER_INTERNAL_H
 #define TARGET_EMITTER_INTERNAL_H
@@ -24,8 +31,13 @@ typedef struct target_dialect {
     const char *(*cast)(target_emitter *emitter, const ir_op *op, const char *operand, bool vector);
     const char *(*bitcast)(target_emitter *emitter, const ir_op *op, const char *operand,
                            bool vector);
+    const char *const *words; /* of the language, which no value may have as its name; up to NULL */
     void (*iota)(target_emitter *emitter, const ir_op *op);
     void (*combine)(target_emitter *emitter, const ir_op *op);
+    void (*shuffle)(target_emitter *emitter, const ir_op *op);
+    void (*xorslot)(target_emitter *emitter, const ir_op *op);
+    void (*uniform)(target_emitter *emitter, const ir_op *op);
+    void (*sync)(target_emitter *emitter, const ir_op *op);
     void (*load)(target_emitter *emitter, const ir_op *op);
     void (*store)(target_emitter *emitter, const ir_op *op);
     void (*pull)(target_emitter *emitter, const ir_op *op);
@@ -36,7 +48,22 @@ typedef struct target_dialect {
 typedef struct target_variable {
     const char **slots;
     int count;
+    bool spread; /* each is an array with an element per register */
 } target_variable;
+
+/* The loop over the registers that is being written. */
+typedef struct target_run {
+    bool open;
+    base_text before; /* what is declared for it */
+    base_text outer;  /* the body around it */
+} target_run;
+
+/* Where an op of lanes stands when there are several registers. */
+typedef enum target_place {
+    TARGET_JOINS_RUN,   /* each register on its own */
+    TARGET_ENDS_RUN,    /* brings registers together, or must stand once */
+    TARGET_OUTSIDE_RUNS /* before the loop: alike in all registers */
+} target_place;
 
 /* How a parameter and its strides are called. */
 typedef struct target_parameter {
@@ -49,11 +76,17 @@ struct target_emitter {
     const ir_module *module;
     const machine *machine;
     const target_dialect *dialect;
+    int lanes;          /* of a vector variable, a register; 1: scalars */
+    int parts;          /* registers that hold a subgroup */
+    int registers;      /* registers that hold the team */
     target_names names; /* every identifier that is taken */
     base_text body;
     int depth; /* of indentation */
     target_variable *variables;
-    bool *needed; /* by value number: some effect depends on it */
+    bool *needed;     /* by value number: some effect depends on it */
+    bool *spread;     /* by value number: read outside the loop that makes it */
+    target_run run;   /* several registers: the open loop */
+    const char *part; /* several registers: the number of the register, in a loop */
     target_parameter *parameters;
     const char **symbols; /* names of the sizes */
     const char *group;
@@ -66,40 +99,74 @@ struct target_emitter {
 };
 
 /* ---- emit.c ---- */
-/* Names parameters and sizes and finds what is needed. The names in the two lists (up to NULL) are
- * not given to values. */
-void target_emit_begin(target_emitter *emitter, const char *const *reserved,
-                       const char *const *also_reserved);
+/* Names parameters and sizes and finds what is needed. Lanes, parts and registers are set. The
+ * words of the language and the names of the prelude (up to NULL) are not given to values. */
+void target_emit_begin(target_emitter *emitter, const char *const *prelude);
 /* Writes the module's body at the given depth. */
 void target_emit_body(target_emitter *emitter, int depth);
 
+/* ---- emit_text.c ---- */
 /* One line of the body, indented. */
 void target_emit_line(target_emitter *emitter, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same, before the loop over registers where one is open. */
+void target_emit_outside(target_emitter *emitter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A text in the arena. */
 const char *target_emit_text(const target_emitter *emitter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What a slot of a value is called (slot 0 of a uniform); as an operand of an op on vectors. */
+/* ---- emit_values.c ---- */
+/* What a slot of a value is called (slot 0 of a uniform) in the register of the loop, or in the one
+ * that an expression says; as an operand of an op on vectors. */
 const char *target_emit_name(const target_emitter *emitter, const ir_value *value, int slot);
+const char *target_emit_part_name(const target_emitter *emitter, const ir_value *value, int slot,
+                                  const char *part);
 const char *target_emit_operand(target_emitter *emitter, const ir_value *value, int slot,
                                 bool vector);
 bool target_emit_is_vector(const target_emitter *emitter, const ir_type *type);
 int target_emit_slots(const ir_type *type);
+const char *target_emit_type(const target_emitter *emitter, const ir_value *value);
+/* The identifier of a slot that has one. */
+const char *target_emit_variable(const target_emitter *emitter, const ir_value *value, int slot);
 
-/* Takes fresh names for all slots of a value; declares one slot with its value. */
+/* Takes fresh names for all slots of a value; declares one slot, without or with its value. */
 void target_emit_take_names(target_emitter *emitter, const ir_value *value, const char *fallback);
+void target_emit_declare(target_emitter *emitter, const ir_value *value, int slot);
 void target_emit_define(target_emitter *emitter, const ir_value *value, int slot,
                         const char *expression);
 /* The value is called so, in every slot. */
 void target_emit_alias(target_emitter *emitter, const ir_value *value, const char *name);
+/* Slot s of the value is slot slots[s] of another one; NULL: s, or the only one. */
+void target_emit_rename(target_emitter *emitter, const ir_value *value, const ir_value *from,
+                        const int64_t *slots);
 /* A name that nothing else has. */
 const char *target_emit_fresh(target_emitter *emitter, const char *wanted);
 
+/* ---- emit_arithmetic.c ---- */
+/* An op of the table, a fold. */
+void target_emit_arithmetic(target_emitter *emitter, const ir_op *op);
+void target_emit_fold(target_emitter *emitter, const ir_op *op);
 /* The op on two operands, as an expression. */
 const char *target_emit_binary(target_emitter *emitter, ir_opcode opcode, base_dtype dtype,
                                bool vector, const char *a, const char *b);
 ir_opcode target_emit_combine_opcode(const ir_op *op);
+/* select(lt(p, q), p, q) and select(lt(p, q), q, p) on f32 are one instruction on most machines:
+ * `lesser(p, q)` is p < q ? p : q and `greater(q, p)` is q > p ? q : p. NULL when op is neither. */
+const char *target_emit_extreme(const ir_op *op);
+
+/* ---- emit_needs.c ---- */
+void target_emit_find_needs(target_emitter *emitter);
+bool target_emit_is_needed(const target_emitter *emitter, const ir_op *op);
+
+/* ---- emit_runs.c ---- */
+/* Finds what is spread over the registers. */
+void target_emit_find_runs(target_emitter *emitter);
+bool target_emit_is_spread(const target_emitter *emitter, const ir_value *value);
+target_place target_emit_place(const ir_op *op);
+/* Begin a loop over the registers unless one is open or there is one register; write it. */
+void target_emit_run_open(target_emitter *emitter);
+void target_emit_run_close(target_emitter *emitter);
 
 /* ---- literals.c ---- */
 /* A size formula as an expression of type i64. */
@@ -111,13 +178,40 @@ const char *target_emit_integer(const target_emitter *emitter, int64_t value);
 bool target_emit_is_integer(const ir_value *value, int64_t *integer);
 
 /* ---- c_access.c ---- */
+/* Loads and gets; stores and puts. */
 void target_c_load(target_emitter *emitter, const ir_op *op);
 void target_c_store(target_emitter *emitter, const ir_op *op);
 
+/* ---- c_position.c ---- */
+/* What an affine form adds by lane and subgroup, slots left out. */
+typedef struct target_c_position {
+    const char *part;     /* by register: an expression in its number; NULL = 0 */
+    bool positive;        /* which is 0 or more everywhere */
+    const int64_t *lanes; /* by lane of a register, all of them alike; NULL: then `table` */
+    bool strided;         /* lanes[l] = l * stride */
+    int64_t stride;
+    const char *table; /* no such sum: the vector of the register */
+} target_c_position;
+
+target_c_position target_c_position_of(target_emitter *emitter, const ir_affine *affine);
+/* The vector of i64 of that and an offset. */
+const char *target_c_position_vector(target_emitter *emitter, const target_c_position *position,
+                                     int64_t offset);
+/* Numbers as a vector of i64. */
+const char *target_c_vector(const target_emitter *emitter, const int64_t *lanes, int64_t offset);
+
+/* ---- c_lanes.c ---- */
+void target_c_iota(target_emitter *emitter, const ir_op *op);
+void target_c_combine(target_emitter *emitter, const ir_op *op);
+void target_c_shuffle(target_emitter *emitter, const ir_op *op);
+void target_c_xorslot(target_emitter *emitter, const ir_op *op);
+void target_c_uniform(target_emitter *emitter, const ir_op *op);
+void target_c_sync(target_emitter *emitter, const ir_op *op);
+
 /* ---- c.c ---- */
 target_source target_c_emit(base_arena *arena, const ir_module *module, const machine *machine);
-/* lane * lane_stride + offset as a vector expression of i64. */
-const char *target_c_iota(const target_emitter *emitter, int64_t lane_stride, int64_t offset);
+/* The type that a dtype has in registers. */
+base_dtype target_c_register_dtype(base_dtype dtype);
 /* The type of an element in memory. */
 base_dtype target_c_memory_dtype(base_dtype dtype);
 /* From what is in memory (bool: a byte, 0 or 1) to a value, and back. */
@@ -129,15 +223,30 @@ const char *target_c_to_memory(const target_emitter *emitter, base_dtype dtype, 
 /* Declares those of the words that are used: sizes, strides of each tensor, scalars. */
 void target_c_declare_words(const target_emitter *emitter, const target_names *used,
                             base_text *out);
-/* Bytes of one cell of a private array. */
+
+/* ---- c_arrays.c ---- */
+/* The private and scratch arrays of a module, in order: its workspace. */
+typedef struct target_c_arrays {
+    base_arena *arena;
+    const ir_op **ops;
+    int64_t count, capacity;
+} target_c_arrays;
+
+/* Finds and names them; declares them as pieces of `memory`. */
+target_c_arrays target_c_arrays_find(target_emitter *emitter);
+void target_c_arrays_declare(target_emitter *emitter, const target_c_arrays *arrays,
+                             base_text *out);
+/* Bytes of one cell. */
 int64_t target_c_cell_bytes(const target_emitter *emitter, const ir_op *array);
+void target_c_pull(target_emitter *emitter, const ir_op *op);
+void target_c_push(target_emitter *emitter, const ir_op *op);
 
 /* ---- c_queries.c ---- */
 /* Append `i64 ENTRY_groups(const i64 *words)` and `i64 ENTRY_workspace(const i64 *words)`. Both
  * return -1 where a size formula leaves 64 bits. */
 void target_c_groups(target_emitter *emitter, const char *entry, base_text *out);
-void target_c_workspace(target_emitter *emitter, const char *entry, const ir_op *const *arrays,
-                        int64_t array_count, base_text *out);
+void target_c_workspace(target_emitter *emitter, const char *entry, const target_c_arrays *arrays,
+                        base_text *out);
 
 /* ---- c_prelude.c ---- */
 /* Appends the declarations of the prelude that `used` names, and those that they need. */

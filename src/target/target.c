@@ -3,16 +3,34 @@
 
 #include <string.h>
 
-enum { LANES_MAX = 32 };
+enum { LANES_MAX = 1024 };
+
+/* The lanes of a subgroup fill registers, or a power-of-two part of one. */
+static const char *cpu_supports_team(const ir_module *module) {
+    int subgroup = ir_module_subgroup_lanes(module);
+    if (module->lanes < 1 || module->lanes > LANES_MAX)
+        return "a team must have 1 to 1024 lanes";
+    if (subgroup < 1 || (subgroup & (subgroup - 1)) != 0)
+        return "a subgroup must have a power of two of lanes";
+    if (module->lanes % subgroup != 0)
+        return "a team must be whole subgroups";
+    if (module->cluster > 1)
+        return "groups of a cpu run on their own: there are no clusters";
+    return NULL;
+}
 
 static const char *cpu_supports(const ir_module *module, const ir_op *op, const machine *on) {
     if (strcmp(on->target, "cpu") != 0)
         return "the machine is not a cpu";
-    if (module->lanes < 1 || module->lanes > LANES_MAX ||
-        (module->lanes & (module->lanes - 1)) != 0)
-        return "a team must have 1, 2, 4, 8, 16 or 32 lanes";
+    const char *reason = cpu_supports_team(module);
+    if (reason != NULL)
+        return reason;
     if ((ir_op_describe(op->opcode)->levels & IR_LEVEL_BIT_R) == 0)
         return "the op does not stand at level thread";
+    if (op->attributes.access != NULL && op->attributes.access->block != 0)
+        return "no other group's scratch can be reached";
+    if (op->opcode == IR_SYNC && op->attributes.scope > IR_SCOPE_GROUP)
+        return "groups of a cpu do not wait for each other";
     for (int i = 0; i < op->result_count; i++)
         if (op->results[i]->type.dtype == BASE_F64)
             return "f64 exists only in reference results";

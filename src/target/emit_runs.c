@@ -1,0 +1,180 @@
+/* Runs: the ops that share a loop over the registers of a team.
+ *
+ * Where the lanes of a team fill several registers, each register goes through ops that look at no
+ * other lane on its own. Such ops, as many as follow each other, are one loop; a value that only
+ * this loop reads is a variable in it, any other one is an array with an element per register:
+ *
+ *     %a = load ..              f32x8 b[32];
+ *     %b = mul %a, %a           for (i64 g = 0; g < 32; g++) {
+ *     %c = combine max %b           const f32x8 a = load_f32x8(x + g * 8);
+ *                                   b[g] = a * a;
+ *                               }
+ *
+ * An op that brings lanes together, waits for them or branches ends a run; uniform ones are written
+ * before the loop. That registers do not follow each other op by op is seen by nobody: between two
+ * synchronisations no lane reads what another one writes. With one register there are no runs. */
+#include "target/emitter_internal.h"
+
+/* ---- where an op stands ---- */
+
+static bool is_slots(const ir_value *value) {
+    return value->type.form == IR_FORM_SLOTS;
+}
+
+static bool any_slots(int count, ir_value *const *values) {
+    for (int i = 0; i < count; i++)
+        if (is_slots(values[i]))
+            return true;
+    return false;
+}
+
+static bool depends_on_lanes(const ir_access *access) {
+    bool depends = access->mask_affine.count > 0;
+    for (int d = 0; d < access->rank; d++)
+        depends = depends || access->index[d].affine.count > 0;
+    return depends;
+}
+
+/* The `when` on slots around an op, or NULL. */
+static const ir_op *when_around(const ir_op *op) {
+    const ir_op *owner = op->parent->owner;
+    while (owner != NULL && !(owner->opcode == IR_WHEN && is_slots(owner->operands[0])))
+        owner = owner->parent->owner;
+    return owner;
+}
+
+static const bool ends_runs[IR_OPCODE_COUNT] = {
+    [IR_FOR] = true,     [IR_IF] = true,      [IR_COMBINE] = true,
+    [IR_SHUFFLE] = true, [IR_UNIFORM] = true, [IR_SYNC] = true,
+};
+static const bool reads_memory[IR_OPCODE_COUNT] = {
+    [IR_LOAD] = true, [IR_GET] = true, [IR_PULL] = true};
+static const bool writes_memory[IR_OPCODE_COUNT] = {
+    [IR_STORE] = true, [IR_PUT] = true, [IR_PUSH] = true, [IR_WHEN] = true, [IR_YIELD] = true};
+static const bool gives_names[IR_OPCODE_COUNT] = {[IR_RENAME] = true, [IR_BROADCAST] = true};
+
+target_place target_emit_place(const ir_op *op) {
+    if (ends_runs[op->opcode])
+        return TARGET_ENDS_RUN;
+    if (gives_names[op->opcode])
+        return TARGET_OUTSIDE_RUNS;
+    bool on_lanes = any_slots(op->operand_count, op->operands) ||
+                    any_slots(op->result_count, op->results) ||
+                    (op->attributes.access != NULL && depends_on_lanes(op->attributes.access));
+    if (op->opcode == IR_PUSH)
+        on_lanes = op->operands[0]->type.slots > 0;
+    if (writes_memory[op->opcode])
+        return on_lanes || when_around(op) != NULL ? TARGET_JOINS_RUN : TARGET_ENDS_RUN;
+    if (reads_memory[op->opcode])
+        return on_lanes ? TARGET_JOINS_RUN : TARGET_ENDS_RUN;
+    return on_lanes ? TARGET_JOINS_RUN : TARGET_OUTSIDE_RUNS;
+}
+
+/* ---- what is read outside its run ---- */
+
+enum { OUTSIDE = -1, NO_RUN = 0 };
+
+typedef struct finder {
+    target_emitter *emitter;
+    int32_t *run; /* of the op that defines a value, by number */
+    int32_t current, last;
+    const ir_op **names; /* ops that only give a name, in order */
+    int64_t name_count, name_capacity;
+} finder;
+
+static void find_use(finder *f, const ir_value *value) {
+    if (is_slots(value) && f->run[value->number] != OUTSIDE &&
+        (f->run[value->number] != f->current || f->current == NO_RUN))
+        f->emitter->spread[value->number] = true;
+}
+
+static void find_definition(finder *f, const ir_value *value) {
+    f->run[value->number] = f->current;
+    if (f->current == NO_RUN && is_slots(value))
+        f->emitter->spread[value->number] = true;
+}
+
+static void find_in_region(finder *f, const ir_region *region);
+
+static void find_in_op(finder *f, const ir_op *op) {
+    target_place place = target_emit_place(op);
+    if (place == TARGET_OUTSIDE_RUNS) {
+        if (gives_names[op->opcode]) {
+            f->run[op->results[0]->number] =
+                is_slots(op->operands[0]) ? f->run[op->operands[0]->number] : OUTSIDE;
+            BASE_PUSH(f->emitter->arena, f->names, f->name_count, f->name_capacity, op);
+        }
+        return;
+    }
+    if (place == TARGET_ENDS_RUN)
+        f->current = NO_RUN;
+    else if (f->current == NO_RUN)
+        f->current = ++f->last;
+    for (int i = 0; i < op->operand_count; i++)
+        find_use(f, op->operands[i]);
+    for (const ir_op *when = when_around(op); when != NULL; when = when_around(when))
+        find_use(f, when->operands[0]);
+    for (int i = 0; i < op->result_count; i++)
+        find_definition(f, op->results[i]);
+    for (int i = 0; i < op->region_count; i++) {
+        for (int a = 0; a < op->regions[i]->argument_count; a++)
+            find_definition(f, op->regions[i]->arguments[a]);
+        find_in_region(f, op->regions[i]);
+        if (place == TARGET_ENDS_RUN)
+            f->current = NO_RUN;
+    }
+}
+
+static void find_in_region(finder *f, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next)
+        if (target_emit_is_needed(f->emitter, op))
+            find_in_op(f, op);
+}
+
+void target_emit_find_runs(target_emitter *emitter) {
+    int64_t values = emitter->module->next_value + 1;
+    emitter->spread = BASE_NEW_ARRAY(emitter->arena, bool, values);
+    if (emitter->registers == 1)
+        return;
+    finder f = {.emitter = emitter, .run = BASE_NEW_ARRAY(emitter->arena, int32_t, values)};
+    find_in_region(&f, &emitter->module->body);
+    for (int64_t i = f.name_count - 1; i >= 0; i--)
+        if (emitter->spread[f.names[i]->results[0]->number])
+            emitter->spread[f.names[i]->operands[0]->number] = true;
+    emitter->part = target_emit_fresh(emitter, "g");
+}
+
+bool target_emit_is_spread(const target_emitter *emitter, const ir_value *value) {
+    return emitter->spread[value->number];
+}
+
+/* ---- the loop ---- */
+
+void target_emit_run_open(target_emitter *emitter) {
+    target_run *run = &emitter->run;
+    if (emitter->registers == 1 || run->open)
+        return;
+    run->open = true;
+    run->outer = emitter->body;
+    base_text_init(&run->before, emitter->arena);
+    base_text_init(&emitter->body, emitter->arena);
+    emitter->depth++;
+}
+
+void target_emit_run_close(target_emitter *emitter) {
+    target_run *run = &emitter->run;
+    if (!run->open)
+        return;
+    base_text inside = emitter->body;
+    run->open = false;
+    emitter->body = run->outer;
+    emitter->depth--;
+    if (run->before.length > 0)
+        base_text_string(&emitter->body, run->before.bytes);
+    if (inside.length == 0)
+        return;
+    const char *g = emitter->part;
+    target_emit_line(emitter, "for (i64 %s = 0; %s < %d; %s++) {", g, g, emitter->registers, g);
+    base_text_string(&emitter->body, inside.bytes);
+    target_emit_line(emitter, "}");
+}
