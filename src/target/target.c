@@ -29,7 +29,7 @@ static const char *cpu_supports(const ir_module *module, const ir_op *op, const 
         return "the op does not stand at level thread";
     if (op->attributes.access != NULL && op->attributes.access->block != 0)
         return "no other group's scratch can be reached";
-    if (op->opcode == IR_SYNC && op->attributes.scope > IR_SCOPE_GROUP)
+    if (op->opcode == IR_SYNC && op->attributes.scope > IR_SCOPE_CLUSTER)
         return "groups of a cpu do not wait for each other";
     for (int i = 0; i < op->result_count; i++)
         if (op->results[i]->type.dtype == BASE_F64)

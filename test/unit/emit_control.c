@@ -505,7 +505,7 @@ static void what_is_not_needed_is_not_written(void **state) {
     emit_fixture_end(&f);
 }
 
-static void only_cpus_and_powers_of_two_are_supported(void **state) {
+static void other_machines_odd_subgroups_and_clusters_are_refused(void **state) {
     (void)state;
     emit_fixture f;
     emit_fixture_begin(&f, "supported", 8);
@@ -516,11 +516,44 @@ static void only_cpus_and_powers_of_two_are_supported(void **state) {
     assert_null(cpu->supports(f.module, op, &other));
     other.target = "cuda";
     assert_non_null(cpu->supports(f.module, op, &other));
-    f.module->lanes = 12;
-    assert_non_null(cpu->supports(f.module, op, machine_find("cpu-avx2")));
+    static const struct {
+        int lanes, subgroup, cluster;
+        bool runs;
+    } teams[] = {
+        {12, 0, 0, false},    {32, 0, 0, true},   {1024, 32, 1, true},
+        {96, 32, 0, true},    {96, 12, 0, false}, {96, 64, 0, false},
+        {2048, 32, 0, false}, {64, 32, 2, false}, {64, 64, 0, true},
+    };
+    for (size_t i = 0; i < sizeof teams / sizeof teams[0]; i++) {
+        f.module->lanes = teams[i].lanes;
+        f.module->subgroup = teams[i].subgroup;
+        f.module->cluster = teams[i].cluster;
+        const char *reason = cpu->supports(f.module, op, machine_find("cpu-avx2"));
+        assert_int_equal(reason == NULL, teams[i].runs);
+    }
     assert_null(target_find("cp"));
     assert_ptr_equal(target_at(0), cpu);
     assert_null(target_at(1));
+    emit_fixture_end(&f);
+}
+
+/* A put into another block's scratch, and a grid that waits. */
+static void other_groups_are_out_of_reach(void **state) {
+    (void)state;
+    emit_fixture f;
+    emit_fixture_begin(&f, "reach", 8);
+    const target *cpu = target_find("cpu");
+    const machine *on = machine_find("cpu-avx2");
+    ir_op *put = ir_build_op(&f.builder, IR_PUT, 0, NULL, 0, NULL, 0);
+    put->attributes.access = emit_fixture_access(&f, 1);
+    assert_null(cpu->supports(f.module, put, on));
+    put->attributes.access->block = 1;
+    assert_non_null(cpu->supports(f.module, put, on));
+    ir_op *sync = ir_build_op(&f.builder, IR_SYNC, 0, NULL, 0, NULL, 0);
+    sync->attributes.scope = IR_SCOPE_CLUSTER;
+    assert_null(cpu->supports(f.module, sync, on));
+    sync->attributes.scope = IR_SCOPE_GRID;
+    assert_non_null(cpu->supports(f.module, sync, on));
     emit_fixture_end(&f);
 }
 
@@ -533,7 +566,8 @@ int main(void) {
         cmocka_unit_test(hostile_names_and_lines_compile),
         cmocka_unit_test(same_module_same_text),
         cmocka_unit_test(what_is_not_needed_is_not_written),
-        cmocka_unit_test(only_cpus_and_powers_of_two_are_supported),
+        cmocka_unit_test(other_machines_odd_subgroups_and_clusters_are_refused),
+        cmocka_unit_test(other_groups_are_out_of_reach),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
