@@ -103,20 +103,27 @@ int cli_plan(const cli_options *options) {
     return inspect(options, COMPILE_TO_PLAN, print_plan);
 }
 
-static int print_source(cli_job *job) {
-    return deliver(job, job->compiled.source_text);
-}
-
 static int print_module(cli_job *job) {
+    const cli_options *options = job->options;
     jmp_buf exhausted;
     job->compiled.arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0)
         return CLI_EXIT_SYSTEM;
+    if (options->stop_after != NULL && !job->compiled.stopped) {
+        fprintf(stderr, "croft: --stop-after %.200s: the pass is not among those that run\n",
+                options->stop_after);
+        return CLI_EXIT_USAGE;
+    }
     base_text text;
     base_text_init(&text, &job->compiled.arena);
-    bool tile = strcmp(job->options->level, "tile") == 0;
+    bool tile = options->level != NULL && strcmp(options->level, "tile") == 0;
     ir_module_print(&text, tile ? job->compiled.tile : job->compiled.module, true);
     return deliver(job, text.bytes);
+}
+
+static int print_source(cli_job *job) {
+    return job->options->stop_after != NULL ? print_module(job)
+                                            : deliver(job, job->compiled.source_text);
 }
 
 int cli_emit(const cli_options *options) {

@@ -12,6 +12,7 @@
 #include "generate.h"
 #include "npy.h"
 #include "output.h"
+#include "passes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,6 +108,8 @@ static int job_open(cli_job *job, const base_source *text) {
     int status = job_machine(job);
     if (status != CLI_EXIT_OK)
         return status;
+    if (!cli_passes_options(options, &job->stop_after))
+        return CLI_EXIT_USAGE;
     if (text != NULL)
         job->source = *text;
     if ((text == NULL &&
@@ -384,7 +387,12 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
                                .family = family,
                                .plan = plan_is_family(plan) ? NULL : &job->plan,
                                .stage = stage,
-                               .verify_passes = job->options->verify_passes};
+                               .verify_passes = job->options->verify_passes,
+                               .check_passes = job->options->check_passes,
+                               .after_pass = cli_passes_print_after,
+                               .stop_after = job->stop_after};
+    cli_options options = *job->options; /* what is called after a pass takes no constant */
+    request.after_state = &options;
     compile_free(&job->compiled);
     compile_run(&request, &job->compiled);
     cli_print_diagnostics(&job->compiled.diagnostics);

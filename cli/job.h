@@ -29,7 +29,8 @@ typedef struct cli_job {
     base_source source;
     base_source plan;
     const machine *machine;
-    compile_result syntax; /* signature */
+    const pass_row *stop_after; /* of --stop-after */
+    compile_result syntax;      /* signature */
     cli_argument arguments[CLI_ARGUMENT_LIMIT];
     int argument_count;
     compile_result compiled;

@@ -190,6 +190,21 @@ static bool word_parse(cli_options *options, const char *word) {
     return true;
 }
 
+/* Options that mean nothing to the other commands. */
+static bool check_command(const cli_options *options) {
+    const char *command = options->command != NULL ? options->command : "";
+    bool opt = strcmp(command, "opt") == 0, emit = strcmp(command, "emit") == 0;
+    if (options->tolerance > 0 && !options->check)
+        return usage_error("the option needs --check", "--tol");
+    if (options->stop_after != NULL && !opt && !emit)
+        return usage_error("the option belongs to emit and opt", "--stop-after");
+    if (options->passes != NULL && !opt)
+        return usage_error("the option belongs to opt", "-p");
+    if (options->list && !opt)
+        return usage_error("the option belongs to opt", "--list");
+    return true;
+}
+
 bool cli_options_parse(int argc, char **argv, cli_options *options) {
     *options = (cli_options){.target = "cpu", .seed = 1};
     for (int i = 1; i < argc;) {
@@ -205,7 +220,5 @@ bool cli_options_parse(int argc, char **argv, cli_options *options) {
         }
         i += taken;
     }
-    if (options->tolerance > 0 && !options->check)
-        return usage_error("the option needs --check", "--tol");
-    return true;
+    return check_command(options);
 }

@@ -17,7 +17,12 @@
 static pass_runner compile_runner(const compile_request *request, compile_result *result) {
     return (pass_runner){.diagnostics = &result->diagnostics,
                          .plan = result->plan,
-                         .checks = request->verify_passes ? PASS_CHECK_VERIFY : 0};
+                         .checks = request->check_passes    ? PASS_CHECK_ALL
+                                   : request->verify_passes ? PASS_CHECK_VERIFY
+                                                            : 0,
+                         .after = request->after_pass,
+                         .state = request->after_state,
+                         .stop_after = request->stop_after};
 }
 
 /* Level tile, canonical. */
@@ -25,10 +30,13 @@ static bool compile_tile(const compile_request *request, compile_result *result)
     pass_runner runner = compile_runner(request, result);
     result->tile =
         text_kernel_lower(&result->arena, result->kernel, &result->bindings, &result->diagnostics);
-    return result->tile != NULL && result->diagnostics.count == 0 &&
-           (!request->verify_passes ||
-            pass_runner_verify(&runner, "the kernel's lowering", result->tile)) &&
-           pass_runner_pipeline(&runner, result->tile, IR_TILE, IR_TILE);
+    bool good = result->tile != NULL && result->diagnostics.count == 0 &&
+                (runner.checks == 0 ||
+                 pass_runner_verify(&runner, "the kernel's lowering", result->tile)) &&
+                pass_runner_pipeline(&runner, result->tile, IR_TILE, IR_TILE);
+    result->stopped = runner.stopped;
+    result->module = runner.stopped ? result->tile : NULL;
+    return good;
 }
 
 static bool compile_plan(const compile_request *request, compile_result *result) {
@@ -55,7 +63,9 @@ static bool compile_levels(const compile_request *request, compile_result *resul
     ir_level level = request->stage == COMPILE_TO_MAPPED ? IR_MAPPED : IR_THREAD;
     pass_runner runner = compile_runner(request, result);
     result->module = ir_module_clone(&result->arena, result->tile);
-    return pass_runner_pipeline(&runner, result->module, IR_MAPPED, level);
+    bool good = pass_runner_pipeline(&runner, result->module, IR_MAPPED, level);
+    result->stopped = runner.stopped;
+    return good;
 }
 
 typedef struct support_state {
@@ -121,7 +131,7 @@ static bool compile_stages(const compile_request *request, compile_result *resul
         return false;
     if (!compile_tile(request, result))
         return false;
-    if (request->stage == COMPILE_TO_TILE)
+    if (request->stage == COMPILE_TO_TILE || result->stopped)
         return true;
     if (!compile_plan(request, result))
         return false;
@@ -129,7 +139,7 @@ static bool compile_stages(const compile_request *request, compile_result *resul
         return true;
     if (!compile_levels(request, result))
         return false;
-    return request->stage < COMPILE_TO_SOURCE || compile_source(request, result);
+    return request->stage < COMPILE_TO_SOURCE || result->stopped || compile_source(request, result);
 }
 
 void compile_run(const compile_request *request, compile_result *result) {

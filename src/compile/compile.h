@@ -10,6 +10,7 @@
 #include "ir/module.h"
 #include "ir/plan.h"
 #include "machine/machine.h"
+#include "pass/pass.h"
 #include "planner/planner.h"
 #include "text/kernel.h"
 
@@ -41,6 +42,11 @@ typedef struct compile_request {
     const base_source *plan; /* a plan's text to be obeyed, or NULL */
     compile_stage stage;
     bool verify_passes; /* the verifier after every pass, not only at the borders of levels */
+    bool check_passes;  /* every question of pass/runner.h that needs no inputs */
+    /* Called after each pass. */
+    void (*after_pass)(void *state, const pass_row *pass, const ir_module *module);
+    void *after_state;
+    const pass_row *stop_after; /* the compilation ends after this pass */
 } compile_request;
 
 typedef struct compile_result {
@@ -52,6 +58,7 @@ typedef struct compile_result {
     ir_module *tile; /* canonical; kept for the reference */
     ir_plan *plan;
     ir_module *module; /* mapped or thread, by stage */
+    bool stopped;      /* after request->stop_after: `module` is what it left, of any level */
     const char *source_text;
     const char *entry;
 } compile_result;
