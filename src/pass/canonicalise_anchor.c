@@ -24,6 +24,7 @@ typedef struct anchor_state {
     ir_module *module;
     anchor_entry *table; /* open addressing: stems and the anchors given */
     int64_t size, used;
+    bool only_asked; /* nothing is written */
     bool changed;
 } anchor_state;
 
@@ -101,7 +102,8 @@ static bool give_anchor(void *pointer, ir_op *op) {
     bool same =
         anchor == NULL ? op->anchor == NULL : op->anchor != NULL && strcmp(op->anchor, anchor) == 0;
     state->changed |= !same;
-    op->anchor = anchor;
+    if (!state->only_asked)
+        op->anchor = anchor;
     return true;
 }
 
@@ -111,20 +113,29 @@ static bool give_names(void *pointer, ir_op *op) {
         ir_value *value = op->results[i];
         if (value->name == NULL || !is_tile(value) || take(state, value->name))
             continue;
-        value->name = take_numbered(state, value->name, '_', 1);
         state->changed = true;
+        if (!state->only_asked)
+            value->name = take_numbered(state, value->name, '_', 1);
     }
     return true;
 }
 
-bool pass_canonical_anchors(ir_module *module) {
-    anchor_state state = {.module = module};
+static bool anchor_module(ir_module *module, bool only_asked) {
+    anchor_state state = {.module = module, .only_asked = only_asked};
     ir_region_walk(&module->body, give_anchor, &state);
     /* Stems are taken too (`exp`, `x`); names may still use them. */
-    anchor_state names = {.module = module};
+    anchor_state names = {.module = module, .only_asked = only_asked};
     for (int64_t i = 0; i < state.size; i++)
         if (state.table[i].text != NULL && strchr(state.table[i].text, '.') != NULL)
             take(&names, state.table[i].text);
     ir_region_walk(&module->body, give_names, &names);
     return state.changed || names.changed;
+}
+
+bool pass_canonical_anchors(ir_module *module) {
+    return anchor_module(module, false);
+}
+
+bool pass_is_anchored(ir_module *module) {
+    return !anchor_module(module, true);
 }

@@ -1,7 +1,7 @@
 /* dead: levels tile and thread. Ops that no effect needs go.
  *
- * Effects are stores, pushes, puts and syncs, and what holds them. A for or if without effects goes with its
- * results; a private array goes when nothing is pulled from it, with the pushes into it.
+ * Effects are stores, pushes, puts and syncs, and what holds them. A for or if without effects goes
+ * with its results; a private array goes when nothing is pulled from it, with the pushes into it.
  *
  *     %t = load %x[%row, :]     used by nothing: gone, though it reads memory
  *

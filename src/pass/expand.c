@@ -123,6 +123,21 @@ static base_location program_location(ir_region *mapped, int program) {
     return search.location;
 }
 
+/* The grid is counted by the axes of the programs. */
+static void check_program_axes(expand_state *state) {
+    ir_module *module = state->module;
+    for (int program = 0; program < module->program_count; program++) {
+        int found = 0;
+        for (int i = 0; i < module->axis_count; i++)
+            found += module->axes[i].is_program && module->axes[i].program == program &&
+                     layout_extent_equal(&module->extents, module->axes[i].extent,
+                                         program_count(state, program));
+        if (found != 1)
+            expand_fail(state, NULL, "program-axis",
+                        "a program has no axis of its own with the extent of its range");
+    }
+}
+
 /* The grid is the mixed-radix number of the program axes, the last one fastest. */
 static void expand_programs(expand_state *state, ir_region *mapped) {
     ir_module *module = state->module;
@@ -243,6 +258,9 @@ static void find_vector_axis(expand_state *state) {
         if (!layout_axis_has(digits, LAYOUT_LANE) && !layout_axis_has(digits, LAYOUT_SLOT) &&
             !layout_axis_has(digits, LAYOUT_SUBGROUP))
             continue;
+        if (state->vector_axis >= 0)
+            expand_fail(state, NULL, "two-lane-axes",
+                        "two axes have lanes, subgroups or slots: expand spreads one axis only");
         state->programs_on_lanes = module->axes[i].is_program;
         state->vector_axis = i;
         state->slots = (int)layout_axis_radix(digits, LAYOUT_SLOT);
@@ -254,10 +272,11 @@ static void find_vector_axis(expand_state *state) {
 pass_result pass_expand(ir_module *module, pass_context *context) {
     expand_state state = {.module = module, .diagnostics = context->diagnostics};
     find_vector_axis(&state);
-    if (module->axis_count > EXPAND_MAX_AXES) {
+    if (module->axis_count > EXPAND_MAX_AXES)
         expand_fail(&state, NULL, "too-many-axes", "more than 32 axes");
+    check_program_axes(&state);
+    if (state.failed)
         return PASS_FAILED;
-    }
     state.value_count = module->next_value;
     state.value = BASE_NEW_ARRAY(module->arena, ir_value *, state.value_count);
     state.array = BASE_NEW_ARRAY(module->arena, ir_value *, state.value_count);

@@ -44,6 +44,9 @@ const pass_row *pass_find(const char *name, size_t length);
 /* The steps of the pipeline in their order: false past the end. */
 bool pass_pipeline_at(int index, pass_step *step);
 
+/* Whether every op that a plan may speak of has the anchor that canonicalise would give it. */
+bool pass_is_anchored(ir_module *module);
+
 /* The name-free hash of a canonical tile module: every name replaced by its number in canonical
  * order. */
 uint64_t pass_canonical_hash(const ir_module *module);

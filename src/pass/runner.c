@@ -62,9 +62,16 @@ static bool may_run(pass_runner *runner, const ir_module *module, const pass_row
     return false;
 }
 
-static bool find_plan(pass_runner *runner, const ir_module *module, const pass_row *pass,
+static bool find_plan(pass_runner *runner, ir_module *module, const pass_row *pass,
                       pass_context *context) {
     bool applies = module->level == IR_TILE && pass->to == IR_MAPPED;
+    if (applies && !pass_is_anchored(module)) {
+        base_diagnostics_add(runner->diagnostics, "not-canonical", (base_location){0},
+                             "pass %s applies a plan, and ops lack the anchors that it speaks of",
+                             pass->name)
+            ->hint = "`canonicalise` gives them, before it";
+        return false;
+    }
     if (applies && context->plan == NULL && runner->make_plan != NULL)
         context->plan = runner->make_plan(runner->state, module);
     if (!applies || context->plan != NULL)

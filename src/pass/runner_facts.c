@@ -71,7 +71,7 @@ void runner_facts_record(runner_before *before, ir_module *module) {
     base_arena *arena = module->arena;
     int64_t ops = 0;
     ir_region_walk(&module->body, count_op, &ops);
-    before->located = true;
+    before->located = ops > 0;
     before->records = BASE_NEW_ARRAY(arena, runner_record, ops);
     for (before->bucket_count = 16; before->bucket_count < 2 * ops; before->bucket_count *= 2)
         continue;
@@ -157,7 +157,8 @@ static bool check_op(void *pointer, ir_op *op) {
         return false;
     if ((checks & PASS_CHECK_FACTS) == 0)
         return true;
-    if (same != NULL && same->anchor != NULL && op->anchor == NULL)
+    bool gives_anchors = w->pass->to == IR_TILE; /* what leads to level tile may give others */
+    if (same != NULL && same->anchor != NULL && op->anchor == NULL && !gives_anchors)
         return lost(w, op, "pass-facts", "loses an anchor", same->anchor);
     if (same == NULL && op->anchor != NULL) {
         place = *bucket_of_anchor(w->before, op->anchor);

@@ -17,7 +17,7 @@ typedef struct runner_before {
     ir_level level;
     ir_module *module; /* a copy; NULL where no check needs it */
     const char *text;  /* complete */
-    bool located;      /* every op has a location */
+    bool located;      /* there are ops, and every one has a location */
     /* by op and by anchor */
     runner_record *records;
     int64_t count, capacity;
