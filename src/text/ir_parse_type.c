@@ -46,7 +46,17 @@ char *text_ir_copy(text_ir_parser *parser, const text_ir_token *token) {
 }
 
 /* ---- values ---- */
+/* What a failed line may have defined: neither made by an op nor an argument. */
+static bool is_placeholder(const ir_value *value) {
+    return value->definer == NULL && value->region == NULL && value->type.form == IR_FORM_TILE;
+}
+
 bool text_ir_define(text_ir_parser *parser, const text_ir_token *token, ir_value *value) {
+    int64_t known = text_ir_names_find(&parser->labels, token->text, token->length);
+    if (known >= 0 && is_placeholder(parser->values[known])) {
+        parser->values[known] = value;
+        return true;
+    }
     if (!text_ir_names_add(parser->arena, &parser->labels, token->text, token->length,
                            parser->value_count)) {
         base_diagnostics_add(parser->diagnostics, "duplicate-value", token->location,
@@ -353,8 +363,10 @@ static bool read_type(text_ir_parser *parser, ir_type *type) {
 bool text_ir_read_name(text_ir_parser *parser, const text_ir_names *names, const char *noun,
                        int count, int *item) {
     const text_ir_token *token = &parser->lexer.token;
-    if (token->kind == TEXT_IR_WORD) {
-        int64_t found = text_ir_names_find(names, token->text, token->length);
+    if (token->kind != TEXT_IR_NUMBER) {
+        int64_t found = token->kind == TEXT_IR_WORD
+                            ? text_ir_names_find(names, token->text, token->length)
+                            : -1;
         if (found < 0)
             return text_ir_fail(parser, "unknown-name",
                                 base_diagnostics_text(parser->diagnostics, "the name of %s", noun),
