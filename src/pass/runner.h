@@ -11,19 +11,18 @@
 #include "pass/pass.h"
 #include "sim/reference.h"
 
-/* What is asked after a pass. A pass that says FAILED is asked for a finding only. */
+/* The rows of checks.def: PASS_CHECK_RESULT, PASS_CHECK_VERIFY, ..., one bit each. */
 enum {
-    PASS_CHECK_VERIFY = 1,   /* the verifier accepts what it left (the rule's slug) */
-    PASS_CHECK_RESULT = 2,   /* it says SAME iff the complete text is the same (pass-result), and
-                                leads to the level of its row (pass-level) */
-    PASS_CHECK_TEXT = 4,     /* the complete text, read, gives the module back (pass-text) */
-    PASS_CHECK_LOCATION = 8, /* no op that stays loses its location, and none comes without one
-                                where all had one (pass-location) */
-    PASS_CHECK_FACTS = 16,   /* no op that stays loses anchor, proof, layout or storage (pass-facts)
-                              */
-    PASS_CHECK_MEANING = 32, /* on the fixture the outputs are the same, computed op by op in the
-                                types of the ops (pass-meaning) */
-    PASS_CHECK_ALL = 63,
+#define CHECK(ID, slug, doc) PASS_CHECK_INDEX_##ID,
+#include "pass/checks.def"
+#undef CHECK
+    PASS_CHECK_COUNT
+};
+enum {
+#define CHECK(ID, slug, doc) PASS_CHECK_##ID = 1 << PASS_CHECK_INDEX_##ID,
+#include "pass/checks.def"
+#undef CHECK
+    PASS_CHECK_ALL = (1 << PASS_CHECK_COUNT) - 1
 };
 
 /* Inputs on which a module is interpreted. */

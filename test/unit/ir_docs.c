@@ -1,7 +1,7 @@
-/* docs/ir.md has the tables of ops, monoids and rules as the .def files have them. `unit_ir_docs
- * write` puts them there. */
+/* docs/ir.md, verify.md and passes.md have the tables of ops, monoids, rules and passes as the .def
+ * files have them. `unit_ir_docs write` puts them there. */
 #include "ir/module.h"
-#include "verify/verify_internal.h"
+#include "pass/pass.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static const char path[] = CROFT_SOURCE_DIR "/docs/ir.md";
 
 static void append_cell(base_text *out, const char *text) {
     for (const char *c = text; *c != '\0'; c++)
@@ -44,25 +42,94 @@ static void append_monoids(base_text *out) {
     base_text_string(out, "\n");
 }
 
+static const struct {
+    const char *slug, *levels, *doc;
+} rules[] = {
+#define RULE(ID, slug, levels, doc) {slug, #levels, doc},
+#include "verify/rules.def"
+#undef RULE
+};
+
+static void append_levels(base_text *out, const char *levels) {
+    for (const char *c = levels; *c != '\0'; c++)
+        base_text_format(out, "%c", *c == '_' ? ' ' : *c);
+}
+
 static void append_rules(base_text *out) {
-    base_text_string(out, "\n| rule | |\n|---|---|\n");
-    for (int i = 0; i < VERIFY_RULE_COUNT; i++) {
-        base_text_format(out, "| `%s` | ", verify_rule_slug((verify_rule)i));
-        append_cell(out, verify_rule_doc((verify_rule)i));
+    base_text_string(out, "\n| rule | levels | |\n|---|---|---|\n");
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        base_text_format(out, "| `%s` | ", rules[i].slug);
+        append_levels(out, rules[i].levels);
+        base_text_string(out, " | ");
+        append_cell(out, rules[i].doc);
         base_text_string(out, " |\n");
     }
     base_text_string(out, "\n");
 }
 
-/* The text with what stands between `<!-- name -->` and `<!-- end -->` made anew. */
-static void renew(base_text *out, const char *text) {
+static void append_passes(base_text *out) {
+    static const char letters[] = {'T', 'M', 'R'};
+    base_text_string(out, "\n| pass | levels | leads to | |\n|---|---|---|---|\n");
+    const pass_row *pass;
+    for (int i = 0; (pass = pass_at(i)) != NULL; i++) {
+        base_text_format(out, "| `%s` |", pass->name);
+        for (int level = IR_TILE; level <= IR_THREAD; level++)
+            if ((pass->from >> level & 1) != 0)
+                base_text_format(out, " %c", letters[level]);
+        if (pass->to == PASS_STAYS)
+            base_text_string(out, " | the same | ");
+        else
+            base_text_format(out, " | %c | ", letters[pass->to]);
+        append_cell(out, pass->doc);
+        base_text_string(out, " |\n");
+    }
+    base_text_string(out, "\n");
+}
+
+static void append_pipeline(base_text *out) {
+    base_text_string(out, "\n| pass | afterwards | |\n|---|---|---|\n");
+    pass_step step;
+    for (int i = 0; pass_pipeline_at(i, &step); i++)
+        base_text_format(out, "| `%s` | %s | %s |\n", step.pass->name, ir_level_name(step.to),
+                         step.again ? "again" : "once");
+    base_text_string(out, "\n");
+}
+
+static void append_checks(base_text *out) {
     static const struct {
-        const char *mark;
-        void (*append)(base_text *out);
-    } tables[] = {{"<!-- ops -->\n", append_ops},
-                  {"<!-- monoids -->\n", append_monoids},
-                  {"<!-- rules -->\n", append_rules}};
-    for (int i = 0; i < 3; i++) {
+        const char *slug, *doc;
+    } checks[] = {
+#define CHECK(ID, slug, doc) {slug, doc},
+#include "pass/checks.def"
+#undef CHECK
+    };
+    base_text_string(out, "\n| slug | |\n|---|---|\n");
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        bool word = strchr(checks[i].slug, ' ') == NULL;
+        base_text_format(out, word ? "| `%s` | " : "| %s | ", checks[i].slug);
+        append_cell(out, checks[i].doc);
+        base_text_string(out, " |\n");
+    }
+    base_text_string(out, "\n");
+}
+
+static const struct {
+    const char *page, *mark;
+    void (*append)(base_text *out);
+} tables[] = {
+    {"ir", "<!-- ops -->\n", append_ops},
+    {"ir", "<!-- monoids -->\n", append_monoids},
+    {"verify", "<!-- rules -->\n", append_rules},
+    {"passes", "<!-- passes -->\n", append_passes},
+    {"passes", "<!-- pipeline -->\n", append_pipeline},
+    {"passes", "<!-- checks -->\n", append_checks},
+};
+
+/* The page with what stands between `<!-- name -->` and `<!-- end -->` made anew. */
+static void renew(base_text *out, const char *page, const char *text) {
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        if (strcmp(tables[i].page, page) != 0)
+            continue;
         const char *start = strstr(text, tables[i].mark);
         assert_non_null(start);
         start += strlen(tables[i].mark);
@@ -74,10 +141,17 @@ static void renew(base_text *out, const char *text) {
     base_text_string(out, text);
 }
 
-static const char *read_file(base_arena *arena) {
+static const char *path_of(base_arena *arena, const char *page) {
+    base_text path;
+    base_text_init(&path, arena);
+    base_text_format(&path, "%s/docs/%s.md", CROFT_SOURCE_DIR, page);
+    return path.bytes;
+}
+
+static const char *read_page(base_arena *arena, const char *page) {
     base_text out;
     base_text_init(&out, arena);
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(path_of(arena, page), "rb");
     assert_non_null(file);
     char block[4096];
     for (size_t n = 0; (n = fread(block, 1, sizeof block, file)) > 0;)
@@ -86,40 +160,51 @@ static const char *read_file(base_arena *arena) {
     return out.bytes;
 }
 
-static void tables_of_the_page_are_those_of_the_program(void **state) {
+static const char *const pages[] = {"ir", "passes", "verify"};
+enum { PAGES = sizeof pages / sizeof pages[0] };
+
+static void tables_of_the_pages_are_those_of_the_program(void **state) {
     (void)state;
     jmp_buf exhausted;
     base_arena arena;
     base_arena_init(&arena, base_allocator_default(), &exhausted);
-    base_text expected;
-    base_text_init(&expected, &arena);
-    const char *text = read_file(&arena);
-    renew(&expected, text);
-    assert_string_equal(text, expected.bytes);
+    for (int i = 0; i < PAGES; i++) {
+        base_text expected;
+        base_text_init(&expected, &arena);
+        const char *text = read_page(&arena, pages[i]);
+        renew(&expected, pages[i], text);
+        assert_string_equal(text, expected.bytes);
+    }
     base_arena_free(&arena);
 }
 
-static int write_tables(void) {
+static bool write_page(base_arena *arena, const char *page) {
+    base_text out;
+    base_text_init(&out, arena);
+    renew(&out, page, read_page(arena, page));
+    FILE *file = fopen(path_of(arena, page), "wb");
+    if (file == NULL)
+        return false;
+    size_t written = fwrite(out.bytes, 1, (size_t)out.length, file);
+    return fclose(file) == 0 && written == (size_t)out.length;
+}
+
+static int write_pages(void) {
     jmp_buf exhausted;
     base_arena arena;
     base_arena_init(&arena, base_allocator_default(), &exhausted);
-    base_text out;
-    base_text_init(&out, &arena);
-    renew(&out, read_file(&arena));
-    FILE *file = fopen(path, "wb");
-    if (file == NULL)
-        return 1;
-    size_t written = fwrite(out.bytes, 1, (size_t)out.length, file);
-    bool ok = fclose(file) == 0 && written == (size_t)out.length;
+    bool ok = true;
+    for (int i = 0; i < PAGES; i++)
+        ok = write_page(&arena, pages[i]) && ok;
     base_arena_free(&arena);
     return ok ? 0 : 1;
 }
 
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "write") == 0)
-        return write_tables();
+        return write_pages();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_of_the_page_are_those_of_the_program),
+        cmocka_unit_test(tables_of_the_pages_are_those_of_the_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
