@@ -10,6 +10,7 @@
 
 #include "runtime/cpu.h"
 #include "sim/reference.h"
+#include "sim/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ enum { GUARD_BYTES = 4096, FLAG_LIMIT = 32 };
 typedef struct run_state {
     cli_job *job;
     const ir_module *module; /* level tile: the parameters */
-    bool reference_only;
+    bool reference_only, simulated;
     cli_argument *tensors[CLI_ARGUMENT_LIMIT]; /* by module parameter; NULL for scalars */
     cli_array before[CLI_ARGUMENT_LIMIT];      /* inout: the input, for the reference */
     ir_constant scalars[CLI_ARGUMENT_LIMIT];
@@ -137,15 +138,21 @@ static void split_flags(const char *flags, char room[1024], const char *list[FLA
     list[count] = NULL;
 }
 
-static int launch_loaded(run_state *run, runtime_device *device, runtime_module *module) {
-    void *pointers[CLI_ARGUMENT_LIMIT];
-    int64_t count = 0;
-    int64_t *words = calloc(CLI_ARGUMENT_LIMIT * 8, sizeof *words);
-    if (words == NULL)
-        return CLI_EXIT_SYSTEM;
+enum { WORD_LIMIT = CLI_ARGUMENT_LIMIT * 8 };
+
+static void pack_pointers(const run_state *run, void **pointers) {
+    int count = 0;
     for (int i = 0; i < run->module->parameter_count; i++)
         if (run->tensors[i] != NULL)
             pointers[count++] = run->tensors[i]->array.data;
+}
+
+static int launch_loaded(run_state *run, runtime_device *device, runtime_module *module) {
+    void *pointers[CLI_ARGUMENT_LIMIT];
+    int64_t *words = calloc(WORD_LIMIT, sizeof *words);
+    if (words == NULL)
+        return CLI_EXIT_SYSTEM;
+    pack_pointers(run, pointers);
     pack_words(run, words);
     runtime_launch launch = {
         .pointers = pointers, .words = words, .work_ns = predicted_work_ns(run)};
@@ -189,6 +196,37 @@ static int launch_cpu(run_state *run) {
     device->vtable->unload(device, module);
     device->vtable->destroy(device);
     return status;
+}
+
+/* ---- the simulator ---- */
+
+/* Lane by lane, with what the simulator finds printed; findings are a failed check. */
+static int launch_sim(run_state *run) {
+    const ir_module *thread = run->job->compiled.module;
+    base_diagnostics found, *findings = &found;
+    void *pointers[CLI_ARGUMENT_LIMIT];
+    int64_t words[WORD_LIMIT] = {0};
+    pack_pointers(run, pointers);
+    pack_words(run, words);
+    jmp_buf exhausted;
+    run->job->arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0) {
+        fputs("croft: out of memory in the simulator\n", stderr);
+        return CLI_EXIT_SYSTEM;
+    }
+    sim_options options = {.last_group = -1, .checked = run->job->options->check, .watch = true};
+    base_diagnostics_init(findings, &run->job->arena);
+    switch (sim_thread_run(&run->job->arena, thread, pointers, words, &options, findings)) {
+    case SIM_OK:
+        return CLI_EXIT_OK;
+    case SIM_FOUND:
+        cli_print_diagnostics(findings);
+        return CLI_EXIT_CHECK_FAILED;
+    case SIM_REFUSED:
+        break;
+    }
+    cli_print_diagnostics(findings);
+    return CLI_EXIT_DIAGNOSTICS;
 }
 
 /* ---- the reference ---- */
@@ -387,11 +425,16 @@ static int run_compiled(run_state *run) {
             status = write_outputs_guarded(run) == CLI_EXIT_OK ? faults : CLI_EXIT_SYSTEM;
         return status;
     }
-    int check = CLI_EXIT_OK;
-    if (status == CLI_EXIT_OK)
+    int check = CLI_EXIT_OK, seen = CLI_EXIT_OK;
+    if (status == CLI_EXIT_OK && run->simulated)
+        seen = launch_sim(run);
+    else if (status == CLI_EXIT_OK)
         status = launch_cpu(run);
+    if (seen != CLI_EXIT_OK && seen != CLI_EXIT_CHECK_FAILED)
+        return seen;
     if (status == CLI_EXIT_OK && run->job->options->check)
         check = check_outputs(run);
+    check = check == CLI_EXIT_OK ? seen : check;
     if (status == CLI_EXIT_OK && check != CLI_EXIT_SYSTEM)
         status = write_outputs_guarded(run);
     return status != CLI_EXIT_OK ? status : check;
@@ -399,18 +442,22 @@ static int run_compiled(run_state *run) {
 
 int cli_run(const cli_options *options) {
     bool reference = strcmp(options->target, "reference") == 0;
-    if (!reference && strcmp(options->target, "cpu") != 0) {
-        fprintf(stderr, "croft: unknown target: %.200s\n  targets are cpu, reference\n",
+    bool simulated = strcmp(options->target, "sim") == 0;
+    if (!reference && !simulated && strcmp(options->target, "cpu") != 0) {
+        fprintf(stderr, "croft: unknown target: %.200s\n  targets are cpu, sim, reference\n",
                 options->target);
         return CLI_EXIT_USAGE;
     }
     cli_job job;
-    run_state run = {.job = &job, .reference_only = reference};
+    run_state run = {.job = &job, .reference_only = reference, .simulated = simulated};
+    compile_stage stage = reference   ? COMPILE_TO_PLAN
+                          : simulated ? COMPILE_TO_THREAD
+                                      : COMPILE_TO_SOURCE;
     int status = cli_job_open(&job, options, NULL);
     if (status == CLI_EXIT_OK)
         status = cli_job_arguments(&job);
     if (status == CLI_EXIT_OK)
-        status = cli_job_compile(&job, reference ? COMPILE_TO_PLAN : COMPILE_TO_SOURCE, false);
+        status = cli_job_compile(&job, stage, false);
     if (status == CLI_EXIT_OK)
         status = run_compiled(&run);
     for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++)

@@ -4,17 +4,27 @@
  * those of the emitted code bit for bit (f32 arithmetic with one rounding an op, no contraction).
  * Scratch and tensors have a shadow: who wrote and read each cell since when. Findings, by slug:
  *
- *     sim-race          two lanes touch a cell, one of them writes, and no sync of a scope that
- * holds both stands between sim-divergent     a sync or a collective that not all lanes of its
- * scope reach sim-unwritten     a get of a cell that nobody wrote sim-outside       an access
- * outside its tensor, scratch or private array; a lane that does not exist sim-two-writers   a cell
- * of a tensor stored by two lanes, slots or groups, or read by another lane than wrote it sim-exit
- * a group ends while a put into another group's scratch is not published sim-gather        an index
- * outside its tensor where no fill is declared (checked mode)
+ *     sim-race          two lanes touch a scratch cell, one of them writes, and no sync of a scope
+ *                       that holds both stands between
+ *     sim-divergent     a sync or a collective that not all lanes of its scope reach
+ *     sim-not-uniform   a value that is used as one for the whole group differs between its lanes
+ *     sim-unwritten     a get, pull, or load of an output, of a cell that nobody wrote
+ *     sim-outside       an access outside its tensor, scratch or private array; a slot, lane or
+ *                       block that does not exist
+ *     sim-two-writers   a cell of a tensor stored by two groups, or by two lanes or slots with no
+ *                       sync between, or read by another lane than wrote it
+ *     sim-exit          a group may end while another one's access of its scratch is under way
+ *     sim-gather        an index outside its tensor where no fill is declared (checked mode)
+ *     sim-step          a loop whose step is not above 0; it runs no iteration
  *
- * Each names source line, value, group, subgroup, lane, slot and cell. A program that the verifier
- * refuses can be run: the simulator relies on structure only (counts of operands and results,
- * values defined before use), and shares no code with the verifier.
+ * Each names source line, value, group, subgroup, lane, slot and cell, and the other party. Scratch
+ * of a team planned for a cpu has the same rules as any; tensors are then stored op by op. A
+ * program that the verifier refuses can be run: the simulator relies on structure only (counts of
+ * operands and results, values defined before use; else `sim-refused` says what is missing), and
+ * shares no code with the verifier. Control may differ between lanes: then both ways are gone with
+ * some of them, and only a sync or collective that misses a lane is a finding. What an inactive
+ * lane or one behind a mask would have touched is not touched; an access outside touches nothing
+ * and reads the fill.
  *
  *     sim_thread_run(arena, module, pointers, words, &options, diagnostics)
  *
@@ -41,6 +51,10 @@ typedef enum sim_status {
     SIM_FOUND, /* findings were added to the diagnostics; what was computed stands in the outputs */
     SIM_REFUSED, /* structure, sizes or lanes that cannot be run: a diagnostic says why */
 } sim_status;
+
+/* The findings in the order of sim/findings.def; NULL past the end. */
+const char *sim_finding_slug(int finding);
+const char *sim_finding_doc(int finding);
 
 /* Groups of the grid under these sizes; -1 when a size formula leaves 64 bits. */
 int64_t sim_thread_groups(const ir_module *module, const int64_t *sizes);

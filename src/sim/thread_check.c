@@ -1,0 +1,416 @@
+/* Whether the simulator can run a module: structure only.
+ *
+ * Operands are there, defined before their use, and have forms and dtypes that the loops can read;
+ * sizes fit 64 bits. Whether the program is right is not asked here: a branch on a condition that
+ * differs between lanes, or a token in the wrong state, is run.
+ */
+#include "sim/thread_internal.h"
+
+#include "ir/print.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+typedef struct structure {
+    sim_team *team;
+    bool *defined; /* by number of the value */
+} structure;
+
+void sim_refuse(sim_team *team, const ir_op *op, const char *format, ...) {
+    char message[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    team->refused = true;
+    base_location location = {.source = team->module->source};
+    base_diagnostic *added = base_diagnostics_add(
+        team->diagnostics, "sim-refused",
+        op != NULL && op->location.line > 0 ? op->location : location, "%s", message);
+    if (op == NULL)
+        return;
+    base_text line;
+    base_text_init(&line, team->diagnostics->arena);
+    ir_op_print(&line, team->module, op);
+    added->found = line.bytes;
+}
+
+/* ---- forms ---- */
+
+static bool is_number(const ir_value *value) {
+    return value->type.form == IR_FORM_UNIFORM ||
+           (value->type.form == IR_FORM_SLOTS && value->type.slots >= 1);
+}
+
+static bool is_i64(const ir_value *value) {
+    return value->type.dtype == BASE_I64 || value->type.dtype == BASE_INDEX;
+}
+
+/* A uniform, or as many slots. */
+static bool fits(const ir_value *value, int slots) {
+    return is_number(value) && (value->type.form == IR_FORM_UNIFORM || value->type.slots == slots);
+}
+
+static bool is_index(const ir_value *value, int slots) {
+    return is_i64(value) && fits(value, slots);
+}
+
+int sim_access_slots(const ir_op *op) {
+    if (op->result_count > 0)
+        return sim_slots(&op->results[0]->type);
+    for (int i = op->operand_count - 1; i > 0; i--)
+        if (op->operands[i]->type.form == IR_FORM_SLOTS)
+            return op->operands[i]->type.slots;
+    return 1;
+}
+
+/* ---- table ops ---- */
+
+static int table_operands(ir_opcode opcode) {
+    switch (ir_op_describe(opcode)->shape) {
+    case IR_SHAPE_UNARY:
+    case IR_SHAPE_CONVERT:
+        return 1;
+    case IR_SHAPE_BINARY:
+    case IR_SHAPE_COMPARE:
+        return 2;
+    case IR_SHAPE_SELECT:
+    case IR_SHAPE_TERNARY:
+        return 3;
+    case IR_SHAPE_LEAF:
+    case IR_SHAPE_ACCESS:
+    case IR_SHAPE_REGION:
+    case IR_SHAPE_OTHER:
+        break;
+    }
+    return 0;
+}
+
+static bool conversion_is_known(const ir_op *op) {
+    base_dtype to = op->results[0]->type.dtype, from = op->operands[0]->type.dtype;
+    if (op->opcode == IR_CAST)
+        return to != BASE_F64 && from != BASE_F64;
+    return base_dtype_size(to) == 4 && base_dtype_size(from) == 4;
+}
+
+static const char *check_table(const ir_op *op) {
+    const ir_op_info *info = ir_op_describe(op->opcode);
+    if (op->operand_count != table_operands(op->opcode) || op->result_count != 1 ||
+        !is_number(op->results[0]))
+        return "it has not the operands and the result of its row";
+    base_dtype last = op->operands[op->operand_count - 1]->type.dtype;
+    base_dtype result = op->results[0]->type.dtype;
+    for (int i = 0; i < op->operand_count; i++) {
+        base_dtype own = op->operands[i]->type.dtype;
+        bool condition = info->shape == IR_SHAPE_SELECT && i == 0;
+        if (!fits(op->operands[i], sim_slots(&op->results[0]->type)))
+            return "an operand has other slots than the result";
+        if (own != (condition ? BASE_BOOL : last))
+            return "its operands differ in dtype";
+    }
+    if (info->shape == IR_SHAPE_CONVERT)
+        return conversion_is_known(op) ? NULL : "there is no such conversion";
+    if (result != (info->shape == IR_SHAPE_COMPARE ? BASE_BOOL : last))
+        return "its result has another dtype";
+    return sim_kernel_of(op->opcode, last) != NULL ? NULL : "it does not compute in that dtype";
+}
+
+/* ---- lanes ---- */
+
+static const char *check_moves(const ir_op *op) {
+    if (op->operand_count != 1 || op->result_count != 1 || !is_number(op->operands[0]) ||
+        !is_number(op->results[0]) || op->operands[0]->type.dtype != op->results[0]->type.dtype)
+        return "it takes one value and gives one of that dtype";
+    int from = sim_slots(&op->operands[0]->type), to = sim_slots(&op->results[0]->type);
+    switch ((int)op->opcode) {
+    case IR_BROADCAST:
+        return fits(op->operands[0], to) ? NULL : "the operand has other slots";
+    case IR_UNIFORM:
+        return from == 1 && to == 1 ? NULL : "it takes one slot";
+    case IR_RENAME:
+        if (op->attributes.slots.count != to)
+            return "it says a slot for each slot of the result";
+        for (int i = 0; i < to; i++)
+            if (op->attributes.slots.items[i] < 0 || op->attributes.slots.items[i] >= from)
+                return "it takes a slot that does not exist";
+        return NULL;
+    }
+    return from == to ? NULL : "the operand has other slots than the result";
+}
+
+static const char *check_reduction(const ir_op *op) {
+    const ir_monoid_info *monoid = ir_monoid_describe(op->attributes.monoid);
+    if (op->operand_count != 1 || op->result_count != 1 || !is_number(op->operands[0]) ||
+        !is_number(op->results[0]) || op->operands[0]->type.dtype != op->results[0]->type.dtype)
+        return "it takes one value and gives one of that dtype";
+    int from = sim_slots(&op->operands[0]->type), to = sim_slots(&op->results[0]->type);
+    base_dtype dtype = op->operands[0]->type.dtype;
+    if (sim_kernel_of(monoid->combine, dtype) == NULL)
+        return "its monoid does not compute in that dtype";
+    if (op->attributes.nan == IR_NAN_IGNORE &&
+        sim_kernel_of(monoid->combine_ignoring_nan, dtype) == NULL)
+        return "its monoid does not ignore NaN in that dtype";
+    if (op->opcode == IR_COMBINE)
+        return from == to ? NULL : "the operand has other slots than the result";
+    return to == 1 && (from & (from - 1)) == 0 ? NULL : "it folds a power of two of slots to one";
+}
+
+/* ---- memory ---- */
+
+static bool operand_in_range(const ir_op *op, int operand) {
+    return operand > 0 && operand < op->operand_count;
+}
+
+static const char *check_indices(const ir_op *op, int rank) {
+    const ir_access *access = op->attributes.access;
+    int slots = sim_access_slots(op);
+    if (access == NULL || access->rank != rank)
+        return "it has not one index for each dimension";
+    for (int d = 0; d < rank; d++) {
+        const ir_index *index = &access->index[d];
+        if (index->kind != IR_INDEX_AFFINE)
+            return "an index is not affine";
+        const int named[2] = {index->operand, index->vector};
+        for (int i = 0; i < 2; i++)
+            if (named[i] >= 0 &&
+                (!operand_in_range(op, named[i]) || !is_index(op->operands[named[i]], slots)))
+                return "an index is not an i64 of the slots of the access";
+    }
+    if (access->block > 0 &&
+        (!operand_in_range(op, access->block) || !is_index(op->operands[access->block], 1)))
+        return "the block is not an i64";
+    if (access->mask_kind == IR_MASK_NONE)
+        return NULL;
+    if (!operand_in_range(op, access->mask) || !fits(op->operands[access->mask], slots))
+        return "the mask has other slots than the access";
+    const ir_value *mask = op->operands[access->mask];
+    bool good = access->mask_kind == IR_MASK_BITS ? mask->type.dtype == BASE_BOOL : is_i64(mask);
+    return good ? NULL : "the mask is neither bool nor a count";
+}
+
+static const char *check_access(sim_team *team, const ir_op *op) {
+    bool shared = op->opcode == IR_PUT || op->opcode == IR_GET;
+    bool reads = op->opcode == IR_LOAD || op->opcode == IR_GET;
+    if (op->operand_count < 1 ||
+        op->operands[0]->type.form != (shared ? IR_FORM_SCRATCH : IR_FORM_TENSOR))
+        return shared ? "it names no scratch array" : "it names no tensor";
+    const ir_value *array = op->operands[0];
+    if (!shared && team->parameter_of[array->number] < 0)
+        return "its tensor is no parameter";
+    if (reads && (op->result_count != 1 || !is_number(op->results[0]) ||
+                  op->results[0]->type.dtype != array->type.dtype))
+        return "its result has another dtype than the cells";
+    const char *reason = check_indices(op, shared ? 1 : array->type.rank);
+    if (reason != NULL)
+        return reason;
+    int slots = sim_access_slots(op), fill = op->attributes.access->fill;
+    if (fill > 0 && (!operand_in_range(op, fill) || !fits(op->operands[fill], slots) ||
+                     op->operands[fill]->type.dtype != array->type.dtype))
+        return "the fill is not an element";
+    const ir_value *stored = ir_op_stored(op);
+    if (!reads &&
+        (stored == NULL || !fits(stored, slots) || stored->type.dtype != array->type.dtype))
+        return "what it writes is not an element";
+    bool writes_input =
+        op->opcode == IR_STORE &&
+        team->parameters[team->parameter_of[array->number]].parameter->mode == IR_IN;
+    return writes_input ? "it stores to an input" : NULL;
+}
+
+static const char *check_array(sim_team *team, const ir_op *op) {
+    int64_t cells = 0;
+    if (op->result_count < 1 || op->results[0]->type.dtype == BASE_F64 ||
+        !layout_extent_evaluate(op->results[0]->type.extent[0], team->words, &cells) || cells < 0 ||
+        cells > INT32_MAX)
+        return "its cells cannot be counted";
+    if (op->results[0]->type.form != (op->opcode == IR_SCRATCH ? IR_FORM_SCRATCH : IR_FORM_PRIVATE))
+        return "its result is no array";
+    return NULL;
+}
+
+static const char *check_private(const ir_op *op) {
+    bool pull = op->opcode == IR_PULL;
+    if (op->operand_count != (pull ? 2 : 3) || op->result_count != (pull ? 1 : 0) ||
+        op->operands[0]->type.form != IR_FORM_PRIVATE || !is_index(op->operands[1], 1))
+        return "it takes a private array and a cell";
+    const ir_type *array = &op->operands[0]->type;
+    const ir_value *value = pull ? op->results[0] : op->operands[2];
+    int slots = array->slots > 0 ? array->slots : 1;
+    bool same = is_number(value) && value->type.dtype == array->dtype &&
+                (pull ? sim_slots(&value->type) == slots : fits(value, slots));
+    return same ? NULL : "the cells are of another type";
+}
+
+/* ---- control ---- */
+
+static bool same_form(const ir_value *a, const ir_value *b) {
+    if (a->type.form == IR_FORM_TOKEN || b->type.form == IR_FORM_TOKEN)
+        return a->type.form == b->type.form;
+    return is_number(a) && is_number(b) && a->type.dtype == b->type.dtype &&
+           a->type.form == b->type.form && sim_slots(&a->type) == sim_slots(&b->type);
+}
+
+static const char *check_yield(const ir_op *op, const ir_region *region) {
+    const ir_op *yield = ir_region_yield(region);
+    int count = yield == NULL ? 0 : yield->operand_count;
+    if (count != op->result_count)
+        return "a region does not yield what the op gives";
+    for (int i = 0; i < count; i++)
+        if (!same_form(yield->operands[i], op->results[i]))
+            return "a region yields another type than the op gives";
+    return NULL;
+}
+
+static const char *check_for(const ir_op *op) {
+    const ir_region *region = op->region_count == 1 ? op->regions[0] : NULL;
+    if (region == NULL || op->operand_count != 3 + op->result_count ||
+        region->argument_count != 1 + op->result_count)
+        return "its operands, arguments and results do not belong together";
+    for (int i = 0; i < 3; i++)
+        if (!is_index(op->operands[i], 1))
+            return "a bound is not an i64";
+    if (!is_index(region->arguments[0], 1))
+        return "its index is not an i64";
+    for (int i = 0; i < op->result_count; i++)
+        if (!same_form(op->operands[3 + i], op->results[i]) ||
+            !same_form(region->arguments[1 + i], op->results[i]))
+            return "a carry changes its type";
+    return check_yield(op, region);
+}
+
+static const char *check_choice(const ir_op *op) {
+    int regions = op->opcode == IR_WHEN ? 1 : 2;
+    if (op->operand_count != 1 || op->region_count < 1 || op->region_count > regions ||
+        !fits(op->operands[0], 1) || op->operands[0]->type.dtype != BASE_BOOL)
+        return "it takes one bool";
+    if (op->region_count == 1 && op->result_count > 0)
+        return "only one region gives its results";
+    const char *reason = NULL;
+    for (int i = 0; i < op->region_count && reason == NULL; i++)
+        reason = check_yield(op, op->regions[i]);
+    return reason;
+}
+
+static const char *check_leaf(sim_team *team, const ir_op *op) {
+    int64_t value = 0;
+    if (op->result_count != 1 || !is_number(op->results[0]))
+        return "it gives one number";
+    base_dtype dtype = op->results[0]->type.dtype;
+    bool counts = op->opcode == IR_SIZE || op->opcode == IR_GROUP || op->opcode == IR_BLOCK ||
+                  op->opcode == IR_IOTA;
+    if (dtype == BASE_F64 || (counts && !is_i64(op->results[0])))
+        return "it does not give that dtype";
+    if (op->opcode == IR_CONSTANT && op->attributes.constant.dtype != dtype)
+        return "its literal has another dtype";
+    if (op->opcode == IR_SIZE &&
+        !layout_extent_evaluate(op->attributes.extent, team->words, &value))
+        return "its size leaves 64 bits";
+    int parameter = op->attributes.parameter;
+    if (op->opcode == IR_PARAMETER &&
+        (parameter < 0 || parameter >= team->module->parameter_count ||
+         team->module->parameters[parameter].is_tensor ||
+         team->module->parameters[parameter].dtype != dtype))
+        return "it names no scalar of that dtype";
+    return NULL;
+}
+
+/* ---- the walk ---- */
+
+static const char *check_op(sim_team *team, const ir_op *op) {
+    switch (op->opcode) {
+    case IR_CONSTANT:
+    case IR_SIZE:
+    case IR_PARAMETER:
+    case IR_GROUP:
+    case IR_BLOCK:
+    case IR_IOTA:
+        return check_leaf(team, op);
+    case IR_BROADCAST:
+    case IR_UNIFORM:
+    case IR_RENAME:
+    case IR_SHUFFLE:
+    case IR_XORSLOT:
+        return check_moves(op);
+    case IR_FOLD:
+    case IR_COMBINE:
+        return check_reduction(op);
+    case IR_LOAD:
+    case IR_STORE:
+    case IR_PUT:
+    case IR_GET:
+        return check_access(team, op);
+    case IR_SCRATCH:
+    case IR_PRIVATE:
+        return check_array(team, op);
+    case IR_PULL:
+    case IR_PUSH:
+        return check_private(op);
+    case IR_FOR:
+        return check_for(op);
+    case IR_IF:
+    case IR_WHEN:
+        return check_choice(op);
+    case IR_SYNC:
+        return op->attributes.scope == IR_SCOPE_NONE ? "it has no scope" : NULL;
+    case IR_YIELD:
+        return NULL;
+    default: /* the others are table ops, or do not stand at level thread */
+        break;
+    }
+    bool here = (ir_op_describe(op->opcode)->levels & IR_LEVEL_BIT_R) != 0;
+    return here ? check_table(op) : "it does not stand at level thread";
+}
+
+static bool walk(structure *s, const ir_region *region) {
+    for (int i = 0; i < region->argument_count; i++)
+        s->defined[region->arguments[i]->number] = true;
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int i = 0; i < op->operand_count; i++)
+            if (!s->defined[op->operands[i]->number]) {
+                sim_refuse(s->team, op, "an operand is not defined here");
+                return false;
+            }
+        const char *reason = check_op(s->team, op);
+        if (reason != NULL) {
+            sim_refuse(s->team, op, "`%s` cannot be run: %s", ir_op_describe(op->opcode)->text,
+                       reason);
+            return false;
+        }
+        for (int i = 0; i < op->region_count; i++)
+            if (!walk(s, op->regions[i]))
+                return false;
+        for (int i = 0; i < op->result_count; i++)
+            s->defined[op->results[i]->number] = true;
+    }
+    for (const ir_op *op = region->first; op != NULL && region->owner != NULL; op = op->next)
+        for (int i = 0; i < op->result_count; i++)
+            s->defined[op->results[i]->number] = false;
+    for (int i = 0; i < region->argument_count; i++)
+        s->defined[region->arguments[i]->number] = false;
+    return true;
+}
+
+static bool check_team(sim_team *team) {
+    const ir_module *module = team->module;
+    if (module->level != IR_THREAD)
+        sim_refuse(team, NULL, "only level thread has lanes");
+    else if (module->lanes < 1 || module->lanes > SIM_MAX_LANES)
+        sim_refuse(team, NULL, "a team of %d lanes; 1 to %d can be run", module->lanes,
+                   SIM_MAX_LANES);
+    else if (module->subgroup < 0 ||
+             (module->subgroup > 0 && module->lanes % module->subgroup != 0))
+        sim_refuse(team, NULL, "a team of %d lanes is not whole subgroups of %d", module->lanes,
+                   module->subgroup);
+    return !team->refused;
+}
+
+bool sim_thread_check(sim_team *team) {
+    if (!check_team(team))
+        return false;
+    structure s = {.team = team,
+                   .defined = BASE_NEW_ARRAY(team->arena, bool, team->module->next_value + 1)};
+    for (int i = 0; i < team->module->parameter_count; i++)
+        if (team->module->parameters[i].is_tensor)
+            s.defined[team->module->parameters[i].value->number] = true;
+    return walk(&s, &team->module->body);
+}
