@@ -114,6 +114,10 @@ static void rule_access_operands(verify_state *state, const ir_op *op) {
         verify_report(state, VERIFY_ACCESS_OPERANDS, op,
                       "a uniform i64 count, or bool slots or uniform",
                       "the mask has an operand of the wrong form or dtype");
+    const ir_value *block = access->block > 0 ? op->operands[access->block] : NULL;
+    if (block != NULL && (block->type.form != IR_FORM_UNIFORM || block->type.dtype != BASE_I64))
+        verify_report(state, VERIFY_ACCESS_OPERANDS, op, "a uniform i64",
+                      "the block is no uniform number");
     const ir_value *fill = access->fill >= 0 ? op->operands[access->fill] : NULL;
     bool fill_form = fill == NULL || verify_is_scalar(fill) || fill->type.form == IR_FORM_SLOTS;
     if (!fill_form || (fill != NULL && fill->type.dtype != op->operands[0]->type.dtype))

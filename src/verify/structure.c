@@ -245,6 +245,9 @@ static void check_use(verify_state *state, const ir_op *op, const ir_value *valu
 }
 
 static void check_domains(verify_state *state, const ir_op *op, const ir_value *value) {
+    bool own = op != NULL && op->opcode == IR_SCRATCH; /* its token is of its own array */
+    if (value->type.form == IR_FORM_TOKEN && value->type.scratch != NULL && !own)
+        check_use(state, op, value->type.scratch);
     if (value->type.form != IR_FORM_TILE)
         return;
     for (int i = 0; i < value->type.rank && i < IR_MAX_RANK; i++)
@@ -335,7 +338,8 @@ static void rule_attribute_range(verify_state *state, const ir_op *op) {
         holds = sweep_axes_hold(state, op);
     else if (op->opcode == IR_PARAMETER)
         holds = parameter_attribute_holds(state, op);
-    else if (op->opcode == IR_SIZE || op->opcode == IR_ARANGE || op->opcode == IR_PRIVATE)
+    else if (op->opcode == IR_SIZE || op->opcode == IR_ARANGE || op->opcode == IR_PRIVATE ||
+             op->opcode == IR_SCRATCH)
         holds = op->attributes.extent != NULL;
     if (!holds)
         verify_report(state, VERIFY_ATTRIBUTE_RANGE, op, ir_op_describe(op->opcode)->doc,

@@ -164,7 +164,7 @@ static void rule_iota_digits(verify_state *state, const ir_op *op) {
 static void check_op(verify_state *state, const ir_op *op) {
     if (!verify_op_is_formed(state, op))
         return;
-    if (op->opcode == IR_IOTA)
+    if (op->opcode == IR_IOTA && state->module->subgroup == 0)
         rule_iota_digits(state, op);
     if (op->opcode == IR_FOLD || op->opcode == IR_COMBINE)
         rule_collective_form(state, op);
@@ -179,9 +179,11 @@ static void check_op(verify_state *state, const ir_op *op) {
 }
 
 /* ---- the grid ---- */
-/* Groups of one axis of programs: its programs, spread over its lanes. */
+/* Groups of one axis of programs: its programs, spread over its lanes. All groups of a cluster work
+ * on one program. */
 static bool groups_of(const ir_axis *axis, const int64_t *sizes, int64_t *groups) {
-    int64_t programs = 0, lanes = layout_axis_radix(&axis->digits, LAYOUT_LANE);
+    int64_t programs = 0, lanes = layout_axis_radix(&axis->digits, LAYOUT_LANE) *
+                                  layout_axis_radix(&axis->digits, LAYOUT_SUBGROUP);
     if (axis->extent == NULL || lanes < 1 ||
         !layout_extent_evaluate(axis->extent, sizes, &programs))
         return false;
@@ -190,7 +192,7 @@ static bool groups_of(const ir_axis *axis, const int64_t *sizes, int64_t *groups
 }
 
 static bool grid_covers(const verify_state *state, const int64_t *sizes) {
-    int64_t groups = 0, needed = 1, own = 0;
+    int64_t groups = 0, needed = state->module->cluster > 1 ? state->module->cluster : 1, own = 0;
     for (int i = 0; i < state->module->axis_count; i++)
         if (state->module->axes[i].is_program &&
             (!groups_of(&state->module->axes[i], sizes, &own) ||

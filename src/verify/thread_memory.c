@@ -22,8 +22,8 @@ static bool spread(const ir_op *op) {
 }
 
 static int slots_of(const ir_op *op) {
-    const ir_value *value =
-        op->opcode == IR_STORE ? op->operands[op->operand_count - 1] : op->results[0];
+    bool stores = op->opcode == IR_STORE || op->opcode == IR_PUT;
+    const ir_value *value = stores ? ir_op_stored(op) : op->results[0];
     return value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
 }
 

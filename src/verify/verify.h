@@ -11,8 +11,8 @@
 #include "base/diagnostic.h"
 #include "ir/module.h"
 
-/* True when no rule is broken. `disabled` (may be NULL) is a slug that is skipped: for tests of the
- * rules. */
+/* True when no rule is broken. `disabled` (may be NULL) is a slug that is skipped, or with a `*`
+ * behind it all slugs that begin so: for tests of the rules. */
 bool verify_module(const ir_module *module, const char *disabled, base_diagnostics *diagnostics);
 
 #endif

@@ -74,6 +74,12 @@ void verify_thread_memory(verify_state *state);
  * `entering` is an element on its way to the carry, already of the dtype of the state; NULL:
  * unknown. */
 bool verify_is_identity(ir_monoid monoid, const ir_constant *constant, const ir_value *entering);
+/* Forms of what lanes do together, then what follows from them. */
+void verify_thread_forms(verify_state *state);
+void verify_tokens(verify_state *state);
+void verify_hazards(verify_state *state); /* looks at no token */
+void verify_lane_facts(verify_state *state);
+void verify_value_ranges(verify_state *state);
 void verify_reductions(verify_state *state); /* thread; sets carry */
 void verify_replay(verify_state *state);     /* thread, after verify_reductions */
 

@@ -1,0 +1,109 @@
+/* Hazards of scratch memory, computed from who touches which cell and from nothing that a producer
+ * says: tokens are not looked at.
+ *
+ *     put %s[lane*1 + subgroup*32], ..     cell 33: lane 1 of subgroup 1 writes
+ *     sync subgroup                        lanes of one subgroup are ordered
+ *     get %s[slot*32]                      cell 32: every lane reads; lane 0 of subgroup 1 wrote
+ *
+ * Numbers that depend on lane, subgroup, slot and block only are computed for all of them
+ * (hazard_value.c). Of an access that gives the owners of each cell (hazard_access.c). What is
+ * pending at a place of the program, and what is certainly written, flows through regions until
+ * nothing changes (hazard.c).
+ *
+ * A thread is a lane of the cluster: block * lanes of the team + lane of the team. */
+#ifndef VERIFY_HAZARD_INTERNAL_H
+#define VERIFY_HAZARD_INTERNAL_H
+
+#include "verify/verify_internal.h"
+
+enum { HAZARD_MAX_CELLS = 1 << 18, HAZARD_MAX_THREADS = 1 << 14, HAZARD_MAX_SLOTS = 1 << 10 };
+
+/* What an integer or bool value is at every position. */
+typedef struct hazard_table {
+    bool known;
+    const ir_value *base;       /* a uniform that stands as an addend beside; NULL: none */
+    int blocks, threads, slots; /* entries along each; 1: it does not vary there */
+    const int64_t *number;      /* [block][thread of the team][slot] */
+} hazard_table;
+
+/* Who touches a cell: nobody, one thread, several of a subgroup, of a group, of the cluster. */
+typedef enum hazard_crowd {
+    HAZARD_NOBODY,
+    HAZARD_THREAD,
+    HAZARD_SUBGROUP,
+    HAZARD_GROUP,
+    HAZARD_CLUSTER
+} hazard_crowd;
+
+typedef struct hazard_owner {
+    uint8_t crowd;
+    uint32_t number : 24; /* of the thread, subgroup or group in the cluster */
+} hazard_owner;
+
+/* Which synchronisation stands between an access and the place that is looked at, on the path that
+ * has least of it. */
+typedef enum hazard_order {
+    HAZARD_ORDERED, /* one that holds all lanes that might touch the cell */
+    HAZARD_BY_GROUP,
+    HAZARD_BY_SUBGROUP,
+    HAZARD_UNORDERED
+} hazard_order;
+
+typedef struct hazard_access {
+    const ir_op *op;
+    int array;
+    int next_of_array; /* another access of the array; -1: none */
+    bool writes;
+    bool remote;        /* into the scratch of a block that is named */
+    bool targets_known; /* which block, at every position */
+    bool cells_known;   /* which cells, up to the base */
+    bool certain;       /* which positions the mask lets through */
+    const ir_value *base;
+    int64_t low, span;   /* cells that are known: low .. low + span - 1 */
+    hazard_owner *owner; /* [target][span], one target where targets are not known */
+    hazard_owner *any;   /* [group]: who of the group touches any cell */
+} hazard_access;
+
+typedef struct hazard_array {
+    const ir_value *value;
+    int64_t cells;
+} hazard_array;
+
+typedef struct hazards {
+    verify_state *state;
+    base_arena *arena;
+    int blocks, lanes, subgroup;
+    hazard_table *tables; /* by number of the value */
+    bool *looked;         /* by number: its table is made */
+    int depth;            /* of hazard_value */
+    int64_t work;         /* entries that may still be computed */
+    int array_count;
+    hazard_array *arrays;
+    int *array_of; /* by number of the value: 1 + index, 0 for others */
+    int access_count;
+    hazard_access *accesses;
+    int *access_of; /* by number of an array: 1 + its last access, 0: none */
+    bool *reported; /* by access: said to read what is not written */
+    int8_t *judged; /* [a][b][order][stale]: 0 not yet, 1 they do not meet, 2 they do */
+} hazards;
+
+/* ---- hazard_value.c ---- */
+/* Sizes of the machine and room for tables; no array is known yet. False for teams and clusters
+ * that are too large, which other rules refuse. */
+bool hazard_begin(hazards *h, verify_state *state);
+/* The numbers of a value; not known where data or loops decide them. */
+hazard_table hazard_value(hazards *h, const ir_value *value);
+int64_t hazard_number(const hazard_table *table, int block, int thread, int slot);
+hazard_table hazard_affine(hazards *h, const ir_affine *affine, int slots);
+hazard_table hazard_add(hazards *h, hazard_table a, hazard_table b);
+
+/* ---- hazard_access.c ---- */
+/* Fills in the access of a put or get of an array. */
+void hazard_access_make(hazards *h, const ir_op *op, hazard_access *access);
+/* Two threads, one in each access, may touch one cell, one of them writes, and no synchronisation
+ * but `order` stands between. stale: the first access was made in an earlier iteration, where its
+ * base was another. *cell: a cell where they meet, -1 where none can be named. */
+bool hazard_accesses_meet(const hazards *h, const hazard_access *a, const hazard_access *b,
+                          hazard_order order, bool stale, int64_t *cell);
+
+#endif
