@@ -236,7 +236,7 @@ static bool constant_of(flow *f, const ir_value *value, int64_t *number) {
 
 static void flow_for(flow *f, const ir_op *op, hazard_state *s) {
     int64_t lo = 0, hi = 0, step = 0;
-    bool known = constant_of(f, op->operands[0], &lo) & constant_of(f, op->operands[1], &hi);
+    bool known = constant_of(f, op->operands[0], &lo) && constant_of(f, op->operands[1], &hi);
     bool once = known && constant_of(f, op->operands[2], &step) && step >= 1 && hi > lo &&
                 (uint64_t)hi - (uint64_t)lo <= (uint64_t)step;
     if (known && lo >= hi)
