@@ -81,6 +81,14 @@ static bool same_token_type(const ir_value *a, const ir_value *b) {
     return is_token(a) == is_token(b) && (!is_token(a) || is_of(a, b->type.scratch, b->type.state));
 }
 
+/* A free token may go on as a published one: that asks for a release before the next put, and that
+ * no get finds cells which nobody put is the business of hazard-unwritten. */
+static bool goes_on_as(const ir_value *from, const ir_value *to) {
+    bool weaker = is_token(from) && is_of(to, from->type.scratch, IR_TOKEN_PUBLISHED) &&
+                  from->type.state == IR_TOKEN_FREE;
+    return weaker || same_token_type(from, to);
+}
+
 static bool put_state_holds(const ir_op *op) {
     const ir_value *array = op->operands[0], *token = ir_op_token(op);
     return (is_of(token, array, IR_TOKEN_FREE) || is_of(token, array, IR_TOKEN_WRITTEN)) &&
@@ -104,10 +112,10 @@ static bool carried_state_holds(const ir_op *op) {
         const ir_value *result = op->results[i];
         for (int k = 0; k < op->region_count; k++) {
             const ir_op *yield = ir_region_yield(op->regions[k]);
-            if (i >= yield->operand_count || !same_token_type(yield->operands[i], result))
+            if (i >= yield->operand_count || !goes_on_as(yield->operands[i], result))
                 return false;
         }
-        if (op->opcode == IR_FOR && (!same_token_type(op->operands[3 + i], result) ||
+        if (op->opcode == IR_FOR && (!goes_on_as(op->operands[3 + i], result) ||
                                      !same_token_type(op->regions[0]->arguments[1 + i], result)))
             return false;
     }
