@@ -69,17 +69,41 @@ static bool check_names(const reader *r) {
 }
 
 /* ---- values ---- */
+static bool writes_outputs(const reader *r) {
+    return strcmp(r->options->command, "run") == 0;
+}
+
+/* The input of `in.npy,out.npy`, which only an inout tensor of `run` has. */
+static const char *split_inout(const reader *r, int index, const char *value) {
+    const char *comma = strrchr(value, ',');
+    if (comma == NULL || r->module->parameters[index].mode != IR_INOUT || !writes_outputs(r))
+        return value;
+    r->inputs->output_path[index] = comma + 1;
+    return base_arena_copy(r->diagnostics->arena, value, (size_t)(comma - value));
+}
+
+static bool read_output(const reader *r, int index) {
+    const cli_pair *pair = find_pair(r, r->module->parameters[index].name);
+    if (pair == NULL)
+        return true;
+    if (!writes_outputs(r))
+        return refuse(r, r->module->parameters[index].name, "an output", "inputs only");
+    r->inputs->output_path[index] = pair->value;
+    return pair->value[0] != '\0' ||
+           refuse(r, r->module->parameters[index].name, NULL, "a file to write, or `-` to print");
+}
+
 static bool read_array(const reader *r, int index) {
     const ir_parameter *parameter = &r->module->parameters[index];
     cli_array *array = &r->inputs->arrays[index];
     const cli_pair *pair = find_pair(r, parameter->name);
     if (pair == NULL)
         return refuse(r, parameter->name, NULL, "an array such as x=randn:4x8");
-    bool made =
-        cli_generate_is_spec(pair->value)
-            ? cli_generate(pair->value, parameter->name, r->options->seed, &parameter->dtype, array,
-                           r->diagnostics)
-            : cli_npy_read(pair->value, parameter->dtype == BASE_BF16, array, r->diagnostics);
+    const char *value = split_inout(r, index, pair->value);
+    bool made = cli_generate_is_spec(value)
+                    ? cli_generate(value, parameter->name, r->options->seed, &parameter->dtype,
+                                   array, r->diagnostics)
+                    : cli_npy_read(value, parameter->dtype == BASE_BF16, array, r->diagnostics);
     if (!made)
         return false;
     if (array->dtype == parameter->dtype && array->rank == parameter->value->type.rank)
@@ -230,8 +254,8 @@ bool cli_inputs_read(cli_inputs *inputs, const ir_module *module, const cli_opti
             good &= read_scalar(&r, i);
         else if (parameter->mode != IR_OUT)
             good &= read_array(&r, i);
-        else if (find_pair(&r, parameter->name) != NULL)
-            good = refuse(&r, parameter->name, "an output", "inputs only");
+        else
+            good &= read_output(&r, i);
         describe(&r, i);
     }
     return good && bind_dimensions(&r) && bind_symbols(&r) && check_shapes(&r);

@@ -7,10 +7,10 @@
 #include "job.h"
 #include "npy.h"
 #include "output.h"
+#include "simulate.h"
 
 #include "runtime/cpu.h"
 #include "sim/reference.h"
-#include "sim/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,41 +82,10 @@ static int make_arrays(run_state *run) {
 
 /* ---- the cpu ---- */
 
-static int64_t scalar_bits(const ir_constant *constant) {
-    int64_t word = 0;
-    float real = (float)constant->real;
-    if (constant->dtype == BASE_F32) {
-        memcpy(&word, &real, sizeof real);
-        return word;
-    }
-    if (constant->dtype == BASE_F16)
-        return base_f16_from_double(constant->real);
-    if (constant->dtype == BASE_BF16)
-        return base_bf16_from_double(constant->real);
-    int64_t size = base_dtype_size(constant->dtype);
-    return size == 8 ? constant->integer : constant->integer & (((int64_t)1 << (8 * size)) - 1);
-}
-
-/* Sizes, then each tensor's strides in elements (dense), then the scalars. */
-static void pack_words(const run_state *run, int64_t *words) {
-    const text_bindings *bindings = &run->job->compiled.bindings;
-    int64_t count = 0;
-    for (int i = 0; i < bindings->size_count; i++)
-        words[count++] = bindings->sizes[i];
-    for (int i = 0; i < run->module->parameter_count; i++) {
-        if (run->tensors[i] == NULL)
-            continue;
-        const cli_array *array = &run->tensors[i]->array;
-        int64_t stride = 1;
-        for (int k = array->rank - 1; k >= 0; k--) {
-            words[count + k] = stride;
-            stride *= array->extent[k] > 0 ? array->extent[k] : 1;
-        }
-        count += array->rank;
-    }
+/* The arrays of the parameters, NULL for scalars. */
+static void list_arrays(const run_state *run, cli_array *arrays[CLI_ARGUMENT_LIMIT]) {
     for (int i = 0; i < run->module->parameter_count; i++)
-        if (run->tensors[i] == NULL)
-            words[count++] = scalar_bits(&run->scalars[i]);
+        arrays[i] = run->tensors[i] != NULL ? &run->tensors[i]->array : NULL;
 }
 
 /* Above this a team is worth waking: about what two operations per element and byte moved take. */
@@ -138,22 +107,15 @@ static void split_flags(const char *flags, char room[1024], const char *list[FLA
     list[count] = NULL;
 }
 
-enum { WORD_LIMIT = CLI_ARGUMENT_LIMIT * 8 };
-
-static void pack_pointers(const run_state *run, void **pointers) {
-    int count = 0;
-    for (int i = 0; i < run->module->parameter_count; i++)
-        if (run->tensors[i] != NULL)
-            pointers[count++] = run->tensors[i]->array.data;
-}
-
 static int launch_loaded(run_state *run, runtime_device *device, runtime_module *module) {
     void *pointers[CLI_ARGUMENT_LIMIT];
-    int64_t *words = calloc(WORD_LIMIT, sizeof *words);
+    cli_array *arrays[CLI_ARGUMENT_LIMIT];
+    int64_t *words = calloc(CLI_WORDS_LIMIT, sizeof *words);
     if (words == NULL)
         return CLI_EXIT_SYSTEM;
-    pack_pointers(run, pointers);
-    pack_words(run, words);
+    list_arrays(run, arrays);
+    cli_launch_pack(run->module, run->job->compiled.bindings.sizes, arrays, run->scalars, pointers,
+                    words);
     runtime_launch launch = {
         .pointers = pointers, .words = words, .work_ns = predicted_work_ns(run)};
     runtime_report report;
@@ -200,33 +162,11 @@ static int launch_cpu(run_state *run) {
 
 /* ---- the simulator ---- */
 
-/* Lane by lane, with what the simulator finds printed; findings are a failed check. */
 static int launch_sim(run_state *run) {
-    const ir_module *thread = run->job->compiled.module;
-    base_diagnostics found, *findings = &found;
-    void *pointers[CLI_ARGUMENT_LIMIT];
-    int64_t words[WORD_LIMIT] = {0};
-    pack_pointers(run, pointers);
-    pack_words(run, words);
-    jmp_buf exhausted;
-    run->job->arena.exhausted = &exhausted;
-    if (setjmp(exhausted) != 0) {
-        fputs("croft: out of memory in the simulator\n", stderr);
-        return CLI_EXIT_SYSTEM;
-    }
-    sim_options options = {.last_group = -1, .checked = run->job->options->check, .watch = true};
-    base_diagnostics_init(findings, &run->job->arena);
-    switch (sim_thread_run(&run->job->arena, thread, pointers, words, &options, findings)) {
-    case SIM_OK:
-        return CLI_EXIT_OK;
-    case SIM_FOUND:
-        cli_print_diagnostics(findings);
-        return CLI_EXIT_CHECK_FAILED;
-    case SIM_REFUSED:
-        break;
-    }
-    cli_print_diagnostics(findings);
-    return CLI_EXIT_DIAGNOSTICS;
+    cli_array *arrays[CLI_ARGUMENT_LIMIT];
+    list_arrays(run, arrays);
+    return cli_simulate(run->job->compiled.module, run->job->compiled.bindings.sizes, arrays,
+                        run->scalars, run->job->options->check);
 }
 
 /* ---- the reference ---- */
@@ -446,6 +386,12 @@ int cli_run(const cli_options *options) {
     if (!reference && !simulated && strcmp(options->target, "cpu") != 0) {
         fprintf(stderr, "croft: unknown target: %.200s\n  targets are cpu, sim, reference\n",
                 options->target);
+        return CLI_EXIT_USAGE;
+    }
+    if (cli_is_ir_text(options->file) && simulated)
+        return cli_simulate_file(options);
+    if (cli_is_ir_text(options->file)) {
+        fputs("croft: IR text runs on `--target sim` only\n", stderr);
         return CLI_EXIT_USAGE;
     }
     cli_job job;

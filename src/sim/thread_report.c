@@ -98,6 +98,19 @@ const char *sim_cell_name(sim_team *team, const sim_parameter *tensor, int64_t f
     return out.bytes;
 }
 
+/* The op as IR, without its location. */
+static const char *op_text(sim_team *team, const ir_op *op) {
+    base_text line;
+    base_text_init(&line, team->diagnostics->arena);
+    ir_op_print(&line, team->module, op);
+    const char *located = line.bytes;
+    for (const char *at = line.bytes; (at = strstr(at, " @")) != NULL; at++)
+        located = at;
+    return located == line.bytes
+               ? line.bytes
+               : base_arena_copy(line.arena, line.bytes, (size_t)(located - line.bytes));
+}
+
 /* ---- findings ---- */
 
 static void append_place(const sim_team *team, base_text *out, int64_t group, int64_t thread,
@@ -130,19 +143,15 @@ void sim_report(sim_team *team, sim_finding finding, const ir_op *op, int64_t th
         location.source = team->module->source;
     base_diagnostic *added =
         base_diagnostics_add(team->diagnostics, slugs[finding], location, "%s", message);
-    base_text line, places;
-    base_text_init(&line, team->diagnostics->arena);
+    base_text places;
     base_text_init(&places, team->diagnostics->arena);
-    ir_op_print(&line, team->module, op);
     append_place(team, &places, group_of(team, thread), thread, slot);
     if (other != NULL && other->op != NULL) {
         base_text_format(&places, "; the other one is line %d, ", (int)other->op->location.line);
         append_place(team, &places, other->group, other->thread, other->slot);
-        base_text_string(&places, ": `");
-        ir_op_print(&places, team->module, other->op);
-        base_text_string(&places, "`");
+        base_text_format(&places, ": `%s`", op_text(team, other->op));
     }
-    added->found = line.bytes;
+    added->found = op_text(team, op);
     added->expected = expectations[finding];
     added->hint = places.bytes;
 }

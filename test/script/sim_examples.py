@@ -6,7 +6,8 @@ builds: release asan
 The simulator runs the thread IR that the cpu compiles, so both must agree on every byte, NaNs
 aside, for each plan and machine. Every example computes on ordinary rows and on rows of special
 values (NaN, infinities, zeros, subnormals). What is compared is two implementations of one IR;
-whether the IR is right is the business of examples.py.
+whether the IR is right is the business of examples.py. Plans for machines that are not here run on
+the simulator alone and are compared with the reference.
 """
 import itertools
 import pathlib
@@ -85,6 +86,16 @@ def check(name, width, dtype, plan, machine, special):
     command.case(label, equal, "sim and cpu differ")
 
 
+def check_elsewhere(name, width, dtype, plan, machine):
+    """A plan for a GPU: no finding, and the reference's results within their bounds."""
+    words = arguments(name, 3, width, dtype, False)
+    words += [f"{key}={command.SCRATCH / key}.npy" for key in EXAMPLES[name][1].split()]
+    result = command.croft("run", f"examples/{name}.croft", *words, "--plan", plan, "--machine",
+                           machine, "--target", "sim", "--check", "--seed", command.SEED)
+    command.case(f"{name}_{plan}_{width}_{dtype}_{machine}", result.code == 0 and not result.err,
+                 result)
+
+
 def main():
     turn = itertools.count()
     machines = [m for m in [None, "cpu-avx2", "cpu-baseline"] if m is None or runs_here(m)]
@@ -96,6 +107,10 @@ def main():
                 continue
             check(name, width, DTYPES[number % 3 if width != 300 else 0], plan,
                   machines[number % len(machines)], number % 5 == 0)
+        for width, machine in zip([8] if name == "transpose8" else [700, 5000],
+                                  ["sm_90", "m1"] if len(name) % 2 else ["m1", "sm_80"]):
+            if not command.SANITIZED or width == 700:
+                check_elsewhere(name, width, "f32", "row", machine)
     command.finish()
 
 

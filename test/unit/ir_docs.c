@@ -1,7 +1,8 @@
-/* docs/ir.md, verify.md and passes.md have the tables of ops, monoids, rules and passes as the .def
- * files have them. `unit_ir_docs write` puts them there. */
+/* docs/ir.md, verify.md, passes.md and simulator.md have the tables of ops, monoids, rules, passes
+ * and findings as the .def files have them. `unit_ir_docs write` puts them there. */
 #include "ir/module.h"
 #include "pass/pass.h"
+#include "sim/thread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,6 +114,16 @@ static void append_checks(base_text *out) {
     base_text_string(out, "\n");
 }
 
+static void append_findings(base_text *out) {
+    base_text_string(out, "\n| slug | |\n|---|---|\n");
+    for (int i = 0; sim_finding_slug(i) != NULL; i++) {
+        base_text_format(out, "| `%s` | ", sim_finding_slug(i));
+        append_cell(out, sim_finding_doc(i));
+        base_text_string(out, " |\n");
+    }
+    base_text_string(out, "\n");
+}
+
 static const struct {
     const char *page, *mark;
     void (*append)(base_text *out);
@@ -123,6 +134,7 @@ static const struct {
     {"passes", "<!-- passes -->\n", append_passes},
     {"passes", "<!-- pipeline -->\n", append_pipeline},
     {"passes", "<!-- checks -->\n", append_checks},
+    {"simulator", "<!-- findings -->\n", append_findings},
 };
 
 /* The page with what stands between `<!-- name -->` and `<!-- end -->` made anew. */
@@ -160,7 +172,7 @@ static const char *read_page(base_arena *arena, const char *page) {
     return out.bytes;
 }
 
-static const char *const pages[] = {"ir", "passes", "verify"};
+static const char *const pages[] = {"ir", "passes", "simulator", "verify"};
 enum { PAGES = sizeof pages / sizeof pages[0] };
 
 static void tables_of_the_pages_are_those_of_the_program(void **state) {

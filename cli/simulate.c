@@ -1,0 +1,234 @@
+/* run --target sim: the thread IR lane by lane, what it does wrong printed.
+ *
+ *     croft run --target sim softmax.croft x=randn:4x1009 y=-    what the compiler made of a kernel
+ *     croft run --target sim k.ir x=randn:4x1009 y=-             an IR text, right or wrong
+ *
+ * An IR text is run as it stands, verified or not, and findings point at its own lines. Its outputs
+ * are compared with the program that it implements, where the text records one and --check is
+ * given.
+ */
+#include "simulate.h"
+
+#include "inputs.h"
+#include "job.h"
+#include "npy.h"
+#include "output.h"
+
+#include "sim/thread.h"
+#include "text/ir_parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD_BYTES = 4096 };
+
+/* ---- a launch ---- */
+
+static int64_t scalar_bits(const ir_constant *constant) {
+    int64_t word = 0;
+    float real = (float)constant->real;
+    if (constant->dtype == BASE_F32) {
+        memcpy(&word, &real, sizeof real);
+        return word;
+    }
+    if (constant->dtype == BASE_F16)
+        return base_f16_from_double(constant->real);
+    if (constant->dtype == BASE_BF16)
+        return base_bf16_from_double(constant->real);
+    int64_t size = base_dtype_size(constant->dtype);
+    return size == 8 ? constant->integer : constant->integer & (((int64_t)1 << (8 * size)) - 1);
+}
+
+void cli_launch_pack(const ir_module *module, const int64_t *sizes, cli_array *const *arrays,
+                     const ir_constant *scalars, void **pointers, int64_t *words) {
+    int64_t count = module->extents.symbol_count;
+    int pointer = 0;
+    memcpy(words, sizes, (size_t)count * sizeof *words);
+    for (int i = 0; i < module->parameter_count; i++) {
+        const cli_array *array = arrays[i];
+        if (array == NULL)
+            continue;
+        int64_t stride = 1;
+        for (int k = array->rank - 1; k >= 0; k--) {
+            words[count + k] = stride;
+            stride *= array->extent[k] > 0 ? array->extent[k] : 1;
+        }
+        count += array->rank;
+        pointers[pointer++] = array->data;
+    }
+    for (int i = 0; i < module->parameter_count; i++)
+        if (arrays[i] == NULL)
+            words[count++] = scalar_bits(&scalars[i]);
+}
+
+static int run_guarded(base_arena *arena, const ir_module *module, void *const *pointers,
+                       const int64_t *words, bool checked) {
+    jmp_buf exhausted;
+    arena->exhausted = &exhausted;
+    if (setjmp(exhausted) != 0) {
+        fputs("croft: out of memory in the simulator\n", stderr);
+        return CLI_EXIT_SYSTEM;
+    }
+    sim_options options = {.last_group = -1, .checked = checked, .watch = true};
+    base_diagnostics findings;
+    base_diagnostics_init(&findings, arena);
+    sim_status status = sim_thread_run(arena, module, pointers, words, &options, &findings);
+    cli_print_diagnostics(&findings);
+    switch (status) {
+    case SIM_OK:
+        return CLI_EXIT_OK;
+    case SIM_FOUND:
+        return CLI_EXIT_CHECK_FAILED;
+    case SIM_REFUSED:
+        break;
+    }
+    return CLI_EXIT_DIAGNOSTICS;
+}
+
+int cli_simulate(const ir_module *module, const int64_t *sizes, cli_array *const *arrays,
+                 const ir_constant *scalars, bool checked) {
+    void *pointers[CLI_ARGUMENT_LIMIT];
+    int64_t *words = calloc(CLI_WORDS_LIMIT, sizeof *words);
+    if (words == NULL)
+        return CLI_EXIT_SYSTEM;
+    base_arena arena;
+    base_arena_init(&arena, base_allocator_default(), NULL);
+    cli_launch_pack(module, sizes, arrays, scalars, pointers, words);
+    int status = run_guarded(&arena, module, pointers, words, checked);
+    base_arena_free(&arena);
+    free(words);
+    return status;
+}
+
+/* ---- an IR text ---- */
+
+typedef struct text_run {
+    const cli_options *options;
+    base_arena arena;
+    base_diagnostics diagnostics;
+    base_source source;
+    ir_module *module;
+    cli_inputs inputs;
+    cli_array before[CLI_ARGUMENT_LIMIT]; /* with --check: the tensors as they were */
+} text_run;
+
+bool cli_is_ir_text(const char *path) {
+    size_t length = strlen(path);
+    return length > 3 && strcmp(path + length - 3, ".ir") == 0;
+}
+
+/* Outputs get their memory, and with --check a copy of every tensor is kept. */
+static bool make_arrays(text_run *run) {
+    for (int i = 0; i < run->module->parameter_count; i++) {
+        const ir_parameter *parameter = &run->module->parameters[i];
+        sim_tensor *tensor = &run->inputs.tensors[i];
+        cli_array *array = &run->inputs.arrays[i];
+        if (!parameter->is_tensor)
+            continue;
+        cli_array made;
+        if (!cli_array_create(&made, parameter->dtype, tensor->rank, tensor->extent, GUARD_BYTES,
+                              parameter->name, &run->diagnostics))
+            return false;
+        if (array->memory == NULL)
+            cli_array_fill_unwritten(&made);
+        else
+            memcpy(made.data, array->data, (size_t)array->size_bytes);
+        run->before[i] = *array;
+        *array = made;
+        tensor->data = run->before[i].data;
+    }
+    return true;
+}
+
+static bool check_output(text_run *run, const sim_reference *reference, int i) {
+    const ir_parameter *parameter = &run->module->parameters[i];
+    sim_tensor got = run->inputs.tensors[i];
+    got.data = run->inputs.arrays[i].data;
+    sim_comparison result = sim_compare(&reference->tensors[i], &got, run->options->tolerance);
+    bool good = result.failed == 0 && cli_array_guards_intact(&run->inputs.arrays[i]);
+    printf("check %s: %s, %lld elements, %lld either way, %lld failed\n", parameter->name,
+           good ? "ok" : "FAILED", (long long)result.elements, (long long)result.loose,
+           (long long)result.failed);
+    return good;
+}
+
+/* Against the tile program that the text says it implements. */
+static int check_outputs(text_run *run) {
+    const ir_module *implemented = run->module->implements;
+    if (implemented == NULL) {
+        fputs("croft: nothing to check: the text records no program that it implements\n", stderr);
+        return CLI_EXIT_USAGE;
+    }
+    sim_reference reference;
+    int status = CLI_EXIT_OK;
+    sim_reference_run(&run->arena, implemented, NULL, run->inputs.sizes, run->inputs.tensors,
+                      run->inputs.scalars, &reference);
+    for (int i = 0; i < run->module->parameter_count; i++)
+        if (run->module->parameters[i].is_tensor && run->module->parameters[i].mode != IR_IN &&
+            !check_output(run, &reference, i))
+            status = CLI_EXIT_CHECK_FAILED;
+    return status;
+}
+
+static int write_outputs(text_run *run) {
+    for (int i = 0; i < run->module->parameter_count; i++) {
+        const char *path = run->inputs.output_path[i];
+        cli_output output = {0};
+        if (path == NULL)
+            continue;
+        if (strcmp(path, "-") == 0)
+            cli_print_array(run->module->parameters[i].name, &run->inputs.arrays[i]);
+        else if (!cli_npy_stage(&output, path, &run->inputs.arrays[i], &run->diagnostics) ||
+                 !cli_output_commit(&output, &run->diagnostics))
+            return CLI_EXIT_SYSTEM;
+    }
+    return CLI_EXIT_OK;
+}
+
+static int run_module(text_run *run) {
+    cli_array *arrays[CLI_ARGUMENT_LIMIT] = {NULL};
+    if (!make_arrays(run))
+        return CLI_EXIT_SYSTEM;
+    for (int i = 0; i < run->module->parameter_count; i++)
+        arrays[i] = run->module->parameters[i].is_tensor ? &run->inputs.arrays[i] : NULL;
+    int status = cli_simulate(run->module, run->inputs.sizes, arrays, run->inputs.scalars,
+                              run->options->check);
+    if (status != CLI_EXIT_OK && status != CLI_EXIT_CHECK_FAILED)
+        return status;
+    int checked = run->options->check ? check_outputs(run) : CLI_EXIT_OK;
+    int written = write_outputs(run);
+    return written != CLI_EXIT_OK ? written : checked != CLI_EXIT_OK ? checked : status;
+}
+
+static int run_text(text_run *run) {
+    jmp_buf exhausted;
+    run->arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0) {
+        fputs("croft: out of memory\n", stderr);
+        return CLI_EXIT_SYSTEM;
+    }
+    if (!cli_read_file(&run->arena, run->options->file, &run->source, &run->diagnostics))
+        return CLI_EXIT_SYSTEM;
+    run->module = text_ir_parse_in_place(&run->arena, &run->source, &run->diagnostics);
+    if (run->module == NULL || run->diagnostics.count > 0 ||
+        !cli_inputs_read(&run->inputs, run->module, run->options, &run->diagnostics))
+        return CLI_EXIT_DIAGNOSTICS;
+    return run_module(run);
+}
+
+int cli_simulate_file(const cli_options *options) {
+    text_run *run = calloc(1, sizeof *run);
+    if (run == NULL)
+        return CLI_EXIT_SYSTEM;
+    run->options = options;
+    base_arena_init(&run->arena, base_allocator_default(), NULL);
+    base_diagnostics_init(&run->diagnostics, &run->arena);
+    int status = run_text(run);
+    cli_print_diagnostics(&run->diagnostics);
+    cli_inputs_free(&run->inputs);
+    for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++)
+        cli_array_free(&run->before[i]);
+    base_arena_free(&run->arena);
+    free(run);
+    return status;
+}

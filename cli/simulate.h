@@ -1,0 +1,29 @@
+/* Level thread on the simulator: of a compiled kernel, or of an IR text. */
+#ifndef CLI_SIMULATE_H
+#define CLI_SIMULATE_H
+
+#include "array.h"
+#include "options.h"
+
+#include "ir/module.h"
+
+enum { CLI_WORDS_LIMIT = CLI_ARGUMENT_LIMIT * 8 };
+
+/* The arguments of a launch (runtime/device.h): pointers of the tensors; sizes, dense strides and
+ * scalars as words. arrays[i] is that of parameter i, NULL for scalars. */
+void cli_launch_pack(const ir_module *module, const int64_t *sizes, cli_array *const *arrays,
+                     const ir_constant *scalars, void **pointers, int64_t *words);
+
+/* Runs all groups and prints what is found. CLI_EXIT_OK; CLI_EXIT_CHECK_FAILED with findings, the
+ * arrays hold what was computed; CLI_EXIT_DIAGNOSTICS when the module cannot be run;
+ * CLI_EXIT_SYSTEM without memory. `checked`: indices outside without a declared fill are found too.
+ */
+int cli_simulate(const ir_module *module, const int64_t *sizes, cli_array *const *arrays,
+                 const ir_constant *scalars, bool checked);
+
+/* Whether the file of the options is IR text, by its name. */
+bool cli_is_ir_text(const char *path);
+/* run --target sim FILE.ir: arrays in, findings and arrays out; the exit code. */
+int cli_simulate_file(const cli_options *options);
+
+#endif
