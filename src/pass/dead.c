@@ -1,4 +1,4 @@
-/* dead: levels tile and thread. Ops that no effect needs go.
+/* dead: any level. Ops that no effect needs go.
  *
  * Effects are stores, pushes, puts and syncs, and what holds them. A for or if without effects goes
  * with its results; a private array goes when nothing is pulled from it, with the pushes into it.
@@ -69,7 +69,7 @@ static bool mark_results(dead_state *state, const ir_op *op) {
 }
 
 static bool carries_values(const ir_op *op) {
-    return op->opcode == IR_FOR || op->opcode == IR_IF;
+    return op->opcode == IR_FOR || op->opcode == IR_IF || op->opcode == IR_SWEEP;
 }
 
 /* True when something became needed. */

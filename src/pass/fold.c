@@ -1,4 +1,4 @@
-/* fold: levels tile and thread. What is known before the kernel runs.
+/* fold: any level. What is known before the kernel runs.
  *
  *     %a = size N                 constant 4096       when N is known
  *     %b = floordiv %n, 2         size N // 2         when it is not
@@ -25,9 +25,15 @@ static ir_value *resolve(const fold_state *state, ir_value *value) {
     return value;
 }
 
-static void resolve_type(const fold_state *state, ir_type *type) {
+static void resolve_use(fold_state *state, ir_value **use) {
+    ir_value *value = resolve(state, *use);
+    state->changed |= value != *use;
+    *use = value;
+}
+
+static void resolve_type(fold_state *state, ir_type *type) {
     for (int i = 0; i < IR_MAX_RANK; i++)
-        type->domain[i] = resolve(state, type->domain[i]);
+        resolve_use(state, &type->domain[i]);
 }
 
 static const ir_constant *constant_of(const ir_value *value) {
@@ -201,7 +207,6 @@ static void fold_carries(fold_state *state, ir_op *op) {
             state->forward[argument->number] != NULL)
             continue;
         state->forward[argument->number] = state->forward[op->results[i]->number] = start;
-        state->changed = true;
     }
 }
 
@@ -211,7 +216,7 @@ static void fold_region(fold_state *state, ir_region *region) {
     for (ir_op *op = region->first, *next; op != NULL; op = next) {
         next = op->next;
         for (int i = 0; i < op->operand_count; i++)
-            op->operands[i] = resolve(state, op->operands[i]);
+            resolve_use(state, &op->operands[i]);
         for (int i = 0; i < op->result_count; i++)
             resolve_type(state, &op->results[i]->type);
         if (op->opcode == IR_FOR)

@@ -1,4 +1,4 @@
-/* hoist: levels tile and thread. Invariant ops leave their loops.
+/* hoist: any level. Invariant ops leave their loops.
  *
  *     for %k = 0 .. %n { %e = exp %t; .. }   ->   %e = exp %t    for %k = 0 .. %n { .. }
  *

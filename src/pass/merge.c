@@ -1,4 +1,4 @@
-/* merge: levels tile and thread. Equal ops become one: value numbering over the region tree.
+/* merge: any level. Equal ops become one: value numbering over the region tree.
  *
  *     %a = exp %x                      %a = exp %x
  *     for .. { %b = exp %x; .. %b }    for .. { .. %a }
@@ -56,12 +56,21 @@ static uint64_t hash_op(const ir_op *op, int64_t version) {
     return pass_hash_word(hash, (int64_t)op->results[0]->type.dtype);
 }
 
+/* Level mapped: along which module axes it lies. */
+static bool same_layout(const ir_value *a, const ir_value *b) {
+    for (int i = 0; i < a->type.rank; i++)
+        if (a->layout.axis[i] != b->layout.axis[i])
+            return false;
+    return true;
+}
+
 static bool same_op(const merge_state *state, const merge_entry *entry, const ir_op *op,
                     int64_t version) {
     const ir_op *other = entry->op;
     if (entry->version != version || other->operand_count != op->operand_count ||
         !pass_attributes_equal(other, op) ||
-        !ir_type_equal(state->module, &other->results[0]->type, &op->results[0]->type))
+        !ir_type_equal(state->module, &other->results[0]->type, &op->results[0]->type) ||
+        !same_layout(other->results[0], op->results[0]))
         return false;
     for (int i = 0; i < op->operand_count; i++)
         if (operand_number(other, i) != operand_number(op, i))

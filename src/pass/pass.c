@@ -1,6 +1,6 @@
 /* The tables of passes and of the pipeline as data.
  *
- *     pass_find("fold", 4)->from      IR_LEVEL_BIT_T | IR_LEVEL_BIT_R
+ *     pass_find("fold", 4)->from      every level
  *     pass_pipeline_at(1, &step)      map, to level mapped
  */
 #include "pass/pass.h"
@@ -12,7 +12,7 @@ enum {
     T = IR_LEVEL_BIT_T,
     M = IR_LEVEL_BIT_M,
     R = IR_LEVEL_BIT_R,
-    T_R = IR_LEVEL_BIT_T | IR_LEVEL_BIT_R,
+    T_M_R = IR_LEVEL_BIT_T | IR_LEVEL_BIT_M | IR_LEVEL_BIT_R,
 };
 enum { TO_T = IR_TILE, TO_M = IR_MAPPED, TO_R = IR_THREAD, TO_STAYS = PASS_STAYS };
 enum { ONCE, AGAIN };

@@ -21,18 +21,8 @@ static const char *const slugs[] = {
 #undef RULE
 };
 
-static const char *const docs[] = {
-#define RULE(ID, slug, levels, doc) [VERIFY_##ID] = doc,
-#include "verify/rules.def"
-#undef RULE
-};
-
 const char *verify_rule_slug(verify_rule rule) {
     return slugs[rule];
-}
-
-const char *verify_rule_doc(verify_rule rule) {
-    return docs[rule];
 }
 
 /* `token-*` stands for every slug that begins so. */

@@ -25,7 +25,6 @@ typedef struct verify_state {
 } verify_state;
 
 const char *verify_rule_slug(verify_rule rule);
-const char *verify_rule_doc(verify_rule rule);
 
 /* Reports that the op breaks the rule (NULL: the module does): `found` is the op's line. */
 void verify_report(verify_state *state, verify_rule rule, const ir_op *op, const char *expected,
