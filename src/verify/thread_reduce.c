@@ -120,12 +120,34 @@ static bool puts_begin_well(chain *c, const ir_region *region, const ir_value *s
     return true;
 }
 
+/* The puts that a token stands for, back to where the array was free; where a loop or a branch gave
+ * the token, all puts to the array. */
+static bool puts_behind_begin_well(chain *c, const ir_value *token, const ir_value *scratch) {
+    while (token != NULL && token->definer != NULL && --c->work >= 0) {
+        const ir_op *op = token->definer;
+        if (!verify_op_is_formed(c->state, op))
+            return true;
+        if (op->opcode == IR_SYNC) {
+            token = op->operands[position_of(op->results, op->result_count, token)];
+            continue;
+        }
+        if (op->opcode != IR_PUT)
+            break;
+        if (!begins_well(c, ir_op_stored(op)))
+            return false;
+        token = ir_op_token(op);
+        if (token->type.state == IR_TOKEN_FREE)
+            return true;
+    }
+    return puts_begin_well(c, &c->state->module->body, scratch);
+}
+
 /* Partial results from scratch: all that is put there, and what stands for cells behind a mask. */
 static bool get_begins_well(chain *c, const ir_op *get) {
     const ir_access *access = get->attributes.access;
     bool filled = access->mask_kind == IR_MASK_NONE ||
                   (access->fill >= 0 && is_identity(c, get->operands[access->fill]));
-    return filled && puts_begin_well(c, &c->state->module->body, get->operands[0]);
+    return filled && puts_behind_begin_well(c, ir_op_token(get), get->operands[0]);
 }
 
 /* The same reduction, further in: its own chain is looked at where it stands. */

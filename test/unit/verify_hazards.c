@@ -1,0 +1,235 @@
+/* Hazards, both ways: every sync of a right program is needed, and that is found twice, by the
+ * rules of tokens without those of hazards and by those of hazards without those of tokens.
+ *
+ * Programs: test/hazard/NAME.ir, and what the rules accept in test/verify/SLUG.ir. A file of
+ * test/zoo is wrong; its first line is `# wrong: why; rule SLUG; sim ...` (a rule that refuses
+ * it), its second `# right: NAME`, a program of test/hazard that does what was meant.
+ */
+#include "text/ir_parse.h"
+#include "verify/verify_internal.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct fixture {
+    base_arena arena;
+    jmp_buf exhausted;
+} fixture;
+
+static int set_up(void **state) {
+    static fixture f;
+    base_arena_init(&f.arena, base_allocator_default(), &f.exhausted);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    base_arena_free(&((fixture *)*state)->arena);
+    return 0;
+}
+
+/* ---- texts ---- */
+static char *read_file(fixture *f, const char *path) {
+    base_text out;
+    base_text_init(&out, &f->arena);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        fail_msg("no file %s", path);
+    char block[4096];
+    for (size_t n = 0; (n = fread(block, 1, sizeof block, file)) > 0;)
+        base_text_append(&out, block, n);
+    fclose(file);
+    return out.bytes;
+}
+
+static char *path_of(fixture *f, const char *folder, const char *name) {
+    base_text path;
+    base_text_init(&path, &f->arena);
+    base_text_format(&path, "%s/test/%s/%s", CROFT_SOURCE_DIR, folder, name);
+    return path.bytes;
+}
+
+/* Calls visit for each case of each text of the folder; returns how many there were. */
+static int each_text(fixture *f, const char *folder,
+                     void (*visit)(fixture *f, const char *name, const char *text)) {
+    DIR *dir = opendir(path_of(f, folder, ""));
+    assert_non_null(dir);
+    int count = 0;
+    for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        size_t length = strlen(entry->d_name);
+        if (length < 3 || strcmp(entry->d_name + length - 3, ".ir") != 0)
+            continue;
+        char *name = base_arena_copy(&f->arena, entry->d_name, length);
+        for (char *text = read_file(f, path_of(f, folder, name)), *next; text != NULL;
+             text = next) {
+            next = strstr(text, "\n---\n");
+            if (next != NULL) {
+                next[1] = '\0';
+                next += strlen("\n---\n");
+            }
+            visit(f, name, text);
+            count++;
+        }
+    }
+    closedir(dir);
+    return count;
+}
+
+static const char *render(fixture *f, const base_diagnostics *diagnostics) {
+    base_text out;
+    base_text_init(&out, &f->arena);
+    base_diagnostics_render(&out, diagnostics);
+    return out.bytes != NULL ? out.bytes : "";
+}
+
+static ir_module *parse(fixture *f, const char *name, const char *text) {
+    base_source *source = BASE_NEW(&f->arena, base_source);
+    *source = (base_source){.name = name, .text = text, .length = strlen(text)};
+    base_diagnostics diagnostics;
+    base_diagnostics_init(&diagnostics, &f->arena);
+    ir_module *module = text_ir_parse(&f->arena, source, &diagnostics);
+    if (module == NULL)
+        fail_msg("%s\n%s", text, render(f, &diagnostics));
+    return module;
+}
+
+static bool accepts(fixture *f, const ir_module *module, const char *disabled,
+                    base_diagnostics *diagnostics) {
+    base_diagnostics_init(diagnostics, &f->arena);
+    return verify_module(module, disabled, diagnostics);
+}
+
+/* ---- deletion of a sync ---- */
+static void replace_uses(ir_region *region, const ir_value *from, ir_value *to) {
+    for (ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int i = 0; i < op->operand_count; i++)
+            if (op->operands[i] == from)
+                op->operands[i] = to;
+        for (int k = 0; k < op->region_count; k++)
+            replace_uses(op->regions[k], from, to);
+    }
+}
+
+/* The n-th sync, from the top; NULL when there are fewer. */
+static ir_op *find_sync(ir_region *region, int *n) {
+    for (ir_op *op = region->first; op != NULL; op = op->next) {
+        if (op->opcode == IR_SYNC && (*n)-- == 0)
+            return op;
+        for (int k = 0; k < op->region_count; k++) {
+            ir_op *inner = find_sync(op->regions[k], n);
+            if (inner != NULL)
+                return inner;
+        }
+    }
+    return NULL;
+}
+
+static void check_refused(fixture *f, const ir_module *module, const char *disabled,
+                          const char *how, const base_location *where, const char *text) {
+    base_diagnostics diagnostics;
+    if (accepts(f, module, disabled, &diagnostics))
+        fail_msg("%s is not found by the rules without %s: line %d of\n%s", how, disabled,
+                 where->line, text);
+}
+
+static int deleted, weakened;
+
+static void check_deletions(fixture *f, const char *name, const char *text) {
+    for (int i = 0;; i++) {
+        int n = i;
+        ir_module *module = parse(f, name, text);
+        ir_op *sync = find_sync(&module->body, &n);
+        if (sync == NULL)
+            return;
+        for (int k = 0; k < sync->result_count; k++)
+            replace_uses(&module->body, sync->results[k], sync->operands[k]);
+        ir_op_remove(sync);
+        check_refused(f, module, "token-*", "a deleted sync", &sync->location, text);
+        check_refused(f, module, "hazard-*", "a deleted sync", &sync->location, text);
+        deleted++;
+    }
+}
+
+static void check_weaker_scopes(fixture *f, const char *name, const char *text) {
+    for (int i = 0;; i++) {
+        int n = i;
+        ir_module *module = parse(f, name, text);
+        ir_op *sync = find_sync(&module->body, &n);
+        if (sync == NULL)
+            return;
+        if (sync->attributes.scope == IR_SCOPE_SUBGROUP)
+            continue;
+        bool cluster = sync->attributes.scope == IR_SCOPE_CLUSTER;
+        sync->attributes.scope = cluster ? IR_SCOPE_GROUP : IR_SCOPE_SUBGROUP;
+        check_refused(f, module, "token-*", "a weaker scope", &sync->location, text);
+        weakened++;
+    }
+}
+
+static void check_right_program(fixture *f, const char *name, const char *text) {
+    base_diagnostics diagnostics;
+    if (!accepts(f, parse(f, name, text), NULL, &diagnostics))
+        fail_msg("%s is refused:\n%s\n%s", name, text, render(f, &diagnostics));
+    check_deletions(f, name, text);
+    check_weaker_scopes(f, name, text);
+}
+
+static void every_sync_of_a_right_program_is_needed(void **state) {
+    deleted = weakened = 0;
+    assert_true(each_text(*state, "hazard", check_right_program) >= 12);
+    assert_true(deleted >= 20 && weakened >= 15);
+}
+
+static void check_accepted_text(fixture *f, const char *name, const char *text) {
+    if (strncmp(text, "# accept: ", 10) == 0)
+        check_deletions(f, name, text);
+}
+
+static void every_sync_of_an_accepted_text_is_needed(void **state) {
+    deleted = 0;
+    each_text(*state, "verify", check_accepted_text);
+    assert_true(deleted >= 20);
+}
+
+/* ---- wrong programs ---- */
+static void check_wrong_program(fixture *f, const char *name, const char *text) {
+    char slug[64] = "", right[64] = "";
+    const char *rule = strstr(text, "; rule "), *twin = strstr(text, "\n# right: ");
+    if (strncmp(text, "# wrong: ", 9) != 0 || rule == NULL || twin == NULL ||
+        sscanf(rule, "; rule %63[a-z-]; sim ", slug) != 1 ||
+        sscanf(twin, "\n# right: %59s", right) != 1)
+        fail_msg("%s has other first lines", name);
+    base_diagnostics diagnostics;
+    if (accepts(f, parse(f, name, text), NULL, &diagnostics))
+        fail_msg("%s is accepted", name);
+    bool found = false;
+    for (int i = 0; i < diagnostics.count; i++)
+        found = found || strcmp(diagnostics.items[i].slug, slug) == 0;
+    if (!found)
+        fail_msg("%s: not by %s:\n%s", name, slug, render(f, &diagnostics));
+    strcat(right, ".ir");
+    char *meant = read_file(f, path_of(f, "hazard", right));
+    if (!accepts(f, parse(f, right, meant), NULL, &diagnostics))
+        fail_msg("%s is refused:\n%s", right, render(f, &diagnostics));
+}
+
+static void every_wrong_program_is_refused_by_its_rule(void **state) {
+    assert_true(each_text(*state, "zoo", check_wrong_program) >= 15);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_sync_of_a_right_program_is_needed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_sync_of_an_accepted_text_is_needed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(every_wrong_program_is_refused_by_its_rule, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
