@@ -45,7 +45,7 @@ int64_t layout_contiguity_bits(const layout_bits *bits) {
         if (p < threads || p >= threads + run)
             others |= bits->column[p];
     while (run > 0 && others & ((1u << run) - 1))
-        others |= bits->column[threads + --run];
+        run--;
     return (int64_t)1 << run;
 }
 

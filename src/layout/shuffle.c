@@ -79,17 +79,16 @@ static bool choose_own_lane(const search *s, uint32_t chosen[LAYOUT_MAX_BITS]) {
     return true;
 }
 
-/* A basis of the slots of the source that the columns reach, filled up from the choices to as many
- * vectors; false when there are more pure slots than choices. */
-static bool slots_to_avoid(const search *s, const uint32_t *reached, int reached_rank,
+/* A basis of the slots of the source that the columns reach, brought to as many vectors as there
+ * are choices by choices. (Where there are more pure slots, no choice avoids all: build says so.)
+ */
+static void slots_to_avoid(const search *s, const uint32_t *reached, int reached_rank,
                            uint32_t *avoid) {
     uint32_t slots[LAYOUT_MAX_BITS], span[LAYOUT_MAX_BITS + 1];
     int count = s->conversion->source.slot_bits;
     for (int b = 0; b < count; b++)
         slots[b] = 1u << (s->threads + b);
     int rank = layout_space_intersect(slots, count, reached, reached_rank, span);
-    if (rank > s->choices)
-        return false;
     for (int i = 0; i < rank; i++)
         avoid[i] = span[i];
     for (int i = 0; i < s->choices && rank < s->choices; i++) {
@@ -97,18 +96,16 @@ static bool slots_to_avoid(const search *s, const uint32_t *reached, int reached
         if (layout_space_add(span, &rank, s->choice[i]))
             avoid[before] = s->choice[i];
     }
-    return true;
 }
 
-static bool choose_complement(const search *s, uint32_t chosen[LAYOUT_MAX_BITS]) {
+static void choose_complement(const search *s, uint32_t chosen[LAYOUT_MAX_BITS]) {
     uint32_t reached[LAYOUT_MAX_BITS + 1], avoid[LAYOUT_MAX_BITS];
     int rank = 0;
     for (int i = 0; i < s->choices; i++)
         layout_space_add(reached, &rank, s->choice[i]);
     for (int t = 0; t < s->threads; t++)
         layout_space_add(reached, &rank, s->conversion->matrix[t]);
-    if (!slots_to_avoid(s, reached, rank, avoid))
-        return false;
+    slots_to_avoid(s, reached, rank, avoid);
     uint32_t vectors[2 * LAYOUT_MAX_BITS], made[2 * LAYOUT_MAX_BITS];
     for (int i = 0; i < s->choices; i++)
         vectors[i] = s->choice[i];
@@ -122,7 +119,6 @@ static bool choose_complement(const search *s, uint32_t chosen[LAYOUT_MAX_BITS])
         uint32_t rest;
         chosen[t] = layout_space_express(vectors, made, rank, s->conversion->matrix[t], &rest);
     }
-    return true;
 }
 
 /* ---- the four steps from a choice ---- */
@@ -202,12 +198,12 @@ bool layout_shuffle_factor(layout_conversion *conversion) {
     s.thread_mask = (1u << s.threads) - 1;
     collect_choices(&s);
     uint32_t chosen[3][LAYOUT_MAX_BITS] = {{0}};
-    const bool possible[3] = {true, choose_own_lane(&s, chosen[1]),
-                              choose_complement(&s, chosen[2])};
+    const bool own_lane = choose_own_lane(&s, chosen[1]);
+    choose_complement(&s, chosen[2]);
     int best = -1;
     for (int i = 0; i < 3; i++) {
         layout_shuffle shuffle;
-        if (!possible[i] || !build(&s, chosen[i], &shuffle))
+        if ((i == 1 && !own_lane) || !build(&s, chosen[i], &shuffle))
             continue;
         if (best >= 0 && shuffle.shuffles + shuffle.selects >=
                              conversion->shuffle.shuffles + conversion->shuffle.selects)

@@ -163,7 +163,7 @@ static int wide_lanes(const vectors *v, uint32_t *basis) {
     return kept;
 }
 
-static bool place(const vectors *v, uint32_t address[LAYOUT_MAX_BITS]) {
+static void place(const vectors *v, uint32_t address[LAYOUT_MAX_BITS]) {
     int bits = v->wide->index_bits, threads = layout_bits_threads(v->wide);
     uint32_t units[LAYOUT_MAX_BITS], inside[LAYOUT_MAX_BITS + 1];
     for (int b = 0; b < bits; b++)
@@ -171,8 +171,6 @@ static bool place(const vectors *v, uint32_t address[LAYOUT_MAX_BITS]) {
     int room = where_zero(v->functional, v->wide_bits, units, bits, inside);
     uint32_t a[LAYOUT_MAX_BITS], b[LAYOUT_MAX_BITS], basis[2 * LAYOUT_MAX_BITS];
     int a_rank = wide_lanes(v, a), b_rank = narrow_rest(v, v->wide_bits, b);
-    if (a_rank > v->lane_dimensions || b_rank > v->lane_dimensions)
-        return false;
     fill_up(a, a_rank, v->lane_dimensions, inside, room);
     fill_up(b, b_rank, v->lane_dimensions, inside, room);
     int count = 0;
@@ -183,7 +181,6 @@ static bool place(const vectors *v, uint32_t address[LAYOUT_MAX_BITS]) {
     count += layout_space_complement_within(a, v->lane_dimensions, b, v->lane_dimensions, inside,
                                             room, basis + count);
     coordinates_of(basis, count, address);
-    return true;
 }
 
 bool layout_swizzle_make(const layout_bits *source, const layout_bits *destination, int store_bits,
@@ -200,8 +197,9 @@ bool layout_swizzle_make(const layout_bits *source, const layout_bits *destinati
         return false;
     *swizzle = (layout_swizzle){
         .index_bits = source->index_bits, .store_bits = store_bits, .load_bits = load_bits};
-    if (!choose_vectors(&v) || !place(&v, swizzle->address))
+    if (!choose_vectors(&v))
         return false;
+    place(&v, swizzle->address);
     for (int i = 0; i < v.wide_bits; i++)
         (stores_wide ? swizzle->store_slot : swizzle->load_slot)[i] = v.wide_slot[i];
     for (int i = 0; i < v.narrow_bits; i++)

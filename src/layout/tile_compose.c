@@ -102,8 +102,7 @@ static bool refine(const number *inner, const number *outer, int64_t end, number
     for (int64_t weight = 1, next; weight < end; weight = next) {
         next = next_weight(inner, outer, weight, end);
         const part *from = part_at(inner, weight), *to = part_at(outer, weight);
-        if (next % weight != 0 || from == NULL || to == NULL || weight % from->weight != 0 ||
-            weight % to->weight != 0)
+        if (next % weight != 0 || from == NULL || to == NULL)
             return false;
         refined->parts[refined->count++] =
             (part){.weight = from->to * (weight / from->weight), /* stride in inner's holder */

@@ -34,6 +34,21 @@ static layout_conversion convert(const layout_bits *source, const layout_bits *d
     return conversion;
 }
 
+/* Dimension of the functionals of the index that no thread bit of either side moves. */
+static int repeat_bits_by_enumeration(const layout_bits *a, const layout_bits *b) {
+    int bits = 0, found = 0, threads = layout_bits_threads(a);
+    for (uint32_t functional = 0; functional < 1u << a->index_bits; functional++) {
+        bool moved = false;
+        for (int p = 0; p < threads && !moved; p++)
+            moved = __builtin_parity(functional & a->column[p]) ||
+                    __builtin_parity(functional & b->column[p]);
+        found += !moved;
+    }
+    while (1 << bits < found)
+        bits++;
+    return bits;
+}
+
 /* All positions, or as many by chance: position number i of `count`. */
 static uint32_t sample(uint32_t positions, uint32_t i) {
     return positions <= SAMPLES ? i : (uint32_t)bits_random() & (positions - 1);
@@ -171,9 +186,16 @@ static void check_steps(const layout_conversion *conversion) {
     }
     for (uint32_t t = 0; t < threads; t++)
         for (uint32_t s = 0; s < to; s++) {
-            uint32_t value = v3[t][s ^ layout_columns_apply(shuffle->after, t)];
-            assert_int_equal(
-                value, layout_bits_index(&conversion->destination, t | s << shuffle->thread_bits));
+            uint32_t taken = s ^ layout_columns_apply(shuffle->after, t);
+            uint32_t position = t | s << shuffle->thread_bits;
+            assert_int_equal(v3[t][taken], layout_bits_index(&conversion->destination, position));
+            /* and the matrix says where it was */
+            uint32_t from_thread =
+                layout_columns_apply(shuffle->linear, t) ^ layout_shuffle_offset(shuffle, taken);
+            uint32_t from_slot = layout_shuffle_rename(shuffle, taken) ^
+                                 layout_columns_apply(shuffle->before, from_thread);
+            assert_int_equal(layout_conversion_source(conversion, position),
+                             from_thread | from_slot << shuffle->thread_bits);
         }
 }
 
@@ -238,6 +260,9 @@ static void owner_map_class_and_steps_agree_with_enumeration(void **state) {
         layout_conversion conversion = convert(&p.source, &p.destination);
         classes[conversion.class_]++;
         check_owner_map(&conversion);
+        if (p.source.index_bits <= 9)
+            assert_int_equal(conversion.repeat_bits,
+                             repeat_bits_by_enumeration(&p.source, &p.destination));
         bool unique = p.source.index_bits == layout_bits_positions(&p.source);
         if (unique && p.source.slot_bits == p.destination.slot_bits)
             assert_int_equal(conversion.class_, class_by_enumeration(&p));
@@ -326,6 +351,50 @@ static void a_copy_in_the_own_lane_is_preferred(void **state) {
     check_shuffle(&conversion);
 }
 
+/* Lane bit 1 is a copy; only if lane bit 0 reads it does lane bit 1 get bit 0 in one shuffle. */
+static void a_copy_elsewhere_saves_the_factorisation(void **state) {
+    (void)state;
+    layout_bits source = {.lane_bits = 2, .slot_bits = 1, .index_bits = 2, .column = {1, 0, 2}};
+    layout_bits destination = {.lane_bits = 2, .index_bits = 2, .column = {2, 1}};
+    layout_conversion conversion = convert(&source, &destination);
+    assert_int_equal(conversion.class_, LAYOUT_SHUFFLE);
+    assert_int_equal(conversion.shuffle.shuffles, 1);
+    check_owner_map(&conversion);
+    check_shuffle(&conversion);
+}
+
+/* Built from four steps whose shuffles are butterflies with independent offsets: then no other
+ * steps with L = identity exist, and what is found may not take more instructions. */
+static void butterflies_are_found_where_they_are(void **state) {
+    (void)state;
+    for (int round = 0; round < PAIRS / 4; round++) {
+        int slots = bits_below(5), selects = 0;
+        layout_bits source = bits_make(LANES, 0, slots, LANES + slots), destination = source;
+        uint32_t before[LANES], after[LANES], offsets[LANES], rank[2][LAYOUT_MAX_BITS];
+        do {
+            for (int b = 0; b < slots; b++)
+                offsets[b] = rank[0][b] = bits_mask(LANES);
+        } while (layout_space_reduce(rank[0], slots) < slots);
+        for (int t = 0; t < LANES; t++) {
+            before[t] = rank[0][t] = bits_below(2) ? bits_mask(slots) : 0;
+            after[t] = rank[1][t] = bits_below(2) ? bits_mask(slots) : 0;
+        }
+        for (int side = 0; side < 2; side++)
+            selects += layout_space_reduce(rank[side], LANES) << slots;
+        for (int p = 0; p < LANES + slots; p++) {
+            uint32_t thread = p < LANES ? 1u << p : 0,
+                     slot = p < LANES ? after[p] : 1u << (p - LANES);
+            uint32_t lane = thread ^ layout_columns_apply(offsets, slot);
+            uint32_t from = lane | (slot ^ layout_columns_apply(before, lane)) << LANES;
+            destination.column[p] = layout_bits_index(&source, from) ^ source.constant;
+        }
+        layout_conversion conversion = convert(&source, &destination);
+        assert_true(conversion.class_ <= LAYOUT_SHUFFLE);
+        assert_true(conversion.shuffle.shuffles + conversion.shuffle.selects <=
+                    (1 << slots) - 1 + selects);
+    }
+}
+
 /* ---- scratch ---- */
 
 /* Most accesses that one bank of `1 << bank_bits` elements serves one after another. */
@@ -356,7 +425,8 @@ static int busiest_of(const layout_bits *bits, const layout_swizzle *swizzle, in
         for (int lane = 0; lane < lanes; lane++) {
             uint32_t first =
                 layout_swizzle_address(swizzle, layout_bits_index(bits, base | (uint32_t)lane));
-            uint32_t number = bits->constant ? first & ((1u << vector_bits) - 1) : 0;
+            uint32_t number = /* of slot 0 in the vector: the same in every lane */
+                layout_swizzle_address(swizzle, bits->constant) & ((1u << vector_bits) - 1);
             for (uint32_t e = 0; e < 1u << vector_bits; e++) {
                 uint32_t position = base | (uint32_t)lane;
                 for (int i = 0; i < vector_bits; i++)
@@ -508,6 +578,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(owner_map_class_and_steps_agree_with_enumeration),
         cmocka_unit_test(known_conversions_take_the_known_steps),
         cmocka_unit_test(a_copy_in_the_own_lane_is_preferred),
+        cmocka_unit_test(a_copy_elsewhere_saves_the_factorisation),
+        cmocka_unit_test(butterflies_are_found_where_they_are),
         cmocka_unit_test(scalar_swizzles_conflict_on_neither_side),
         cmocka_unit_test(vector_swizzles_conflict_on_neither_side),
         cmocka_unit_test(composed_conversions_are_the_conversion_of_the_ends),

@@ -134,6 +134,11 @@ static void a_mirror_of_lanes_has_the_price_worked_out_by_hand(void **state) {
     /* Halves go two in a register and a word: 4 shuffles and 8 selects do not pay. */
     price = layout_price_of_bits(&conversion, 2, &even, NULL);
     assert_true(price.shuffles == 8);
+    layout_costs selects = even;
+    selects.select = 1;
+    price = layout_price_of_bits(&conversion, 2, &selects, NULL);
+    assert_int_equal(price.packing, 1);
+    assert_true(price.shuffles == 8);
     layout_costs dear = even;
     dear.shuffle = 4;
     price = layout_price_of_bits(&conversion, 2, &dear, NULL);
@@ -142,6 +147,54 @@ static void a_mirror_of_lanes_has_the_price_worked_out_by_hand(void **state) {
     assert_true(price.shuffles == 4 * 4 + 8 * 0.5);
     assert_true(price.scratch == 4 + 4 + 2 * 16);
     assert_int_equal(price.scratch_bytes, 256 * 2);
+}
+
+/* Different slots of the canonical owners in one subgroup: what one copy has to store. */
+static int stores_by_enumeration(const layout_bits *source) {
+    bool slots[1 << 5] = {0};
+    int count = 0;
+    for (uint32_t index = 0; index < 1u << source->index_bits; index++) {
+        uint32_t owner = 0;
+        assert_true(layout_bits_owner(source, index, &owner));
+        bool *slot = &slots[owner >> layout_bits_threads(source)];
+        count += !*slot;
+        *slot = true;
+    }
+    return count;
+}
+
+static void scratch_counts_one_copy_and_whole_words(void **state) {
+    (void)state;
+    int shared = 0;
+    for (int round = 0; round < PAIRS; round++) {
+        int subgroups = bits_below(3), slots = bits_below(5), bits = LANES + subgroups + slots;
+        int index_bits = bits - bits_below(3);
+        layout_bits source = bits_make(LANES, subgroups, slots, index_bits);
+        layout_bits destination = bits_make(LANES, subgroups, slots, index_bits);
+        if (bits_below(2) == 0)
+            destination = source;
+        layout_conversion conversion = convert(&source, &destination);
+        for (int64_t bytes = 1; bytes <= 8; bytes *= 2) {
+            layout_swizzle swizzle;
+            layout_price price = layout_price_of_bits(&conversion, bytes, &even, &swizzle);
+            assert_true(price.scratch > 0);
+            assert_int_equal(layout_space_reduce(swizzle.address, index_bits), index_bits);
+            assert_int_equal(price.stores * price.store_vector, stores_by_enumeration(&source));
+            assert_int_equal(price.store_vector, 1 << swizzle.store_bits);
+            assert_int_equal(price.load_vector, 1 << swizzle.load_bits);
+            assert_true(price.store_vector * bytes <= 16 && price.load_vector * bytes <= 16);
+            assert_int_equal(price.store_conflicts * price.load_conflicts, 1);
+            assert_true(price.scratch_bytes <= even.scratch_bytes);
+            bool in_words = price.scratch_bytes * price.repetitions == bytes << index_bits;
+            assert_true(in_words ||
+                        (bytes < 4 && price.scratch_bytes * price.repetitions == 4 << index_bits));
+            if (in_words && bytes < 4) { /* no access of less than a word */
+                assert_true(price.store_vector * bytes >= 4 && price.load_vector * bytes >= 4);
+                shared++;
+            }
+        }
+    }
+    assert_true(shared > 20);
 }
 
 static void between_subgroups_only_scratch_has_a_price(void **state) {
@@ -209,6 +262,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shuffles_of_packed_values_are_what_enumeration_counts),
         cmocka_unit_test(a_mirror_of_lanes_has_the_price_worked_out_by_hand),
+        cmocka_unit_test(scratch_counts_one_copy_and_whole_words),
         cmocka_unit_test(between_subgroups_only_scratch_has_a_price),
         cmocka_unit_test(nothing_moved_costs_nothing),
         cmocka_unit_test(every_machine_is_described_and_priced),

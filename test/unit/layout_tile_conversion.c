@@ -192,6 +192,8 @@ static void classes_are_what_moves(void **state) {
         {"digits(slot 3; replicate lane 3, size=3)", "digits(lane 3, size=3)", LAYOUT_SCRATCH,
          false},
         /* the copy in the own subgroup is taken */
+        {"digits(slot 6; replicate lane 5, size=6)",
+         "digits(slot 2 @3 | slot 3 @1; replicate lane 5, size=6)", LAYOUT_RENAME, false},
         {"digits(lane 3; replicate subgroup 5, size=3)",
          "digits(lane 3; replicate subgroup 5, size=3)", LAYOUT_FORWARD, false},
     };
@@ -221,6 +223,10 @@ static void row_major_scratch_is_a_bijection_with_odd_rows(void **state) {
             assert_true(address >= 0 && address < conversion.scratch_words && !seen[address]);
             seen[address] = true;
         }
+    /* Copies read one word. */
+    conversion = convert("digits(lane 8 | slot 3; replicate lane 4, size=24)",
+                         "digits(slot 3 | lane 8; replicate lane 4, size=24)");
+    assert_int_equal(conversion.load_conflicts, 1);
     /* One axis, every lane a run of its own: as many conflicts as the run has factors of two. */
     static const struct {
         const char *runs;
@@ -395,6 +401,7 @@ static void known_tiles_have_the_known_traffic_and_contiguity(void **state) {
         {"digits(slot 6 | lane 32, size=190)", 2, 2, 24, 6},
         /* rows begin at lines of their own */
         {"digits(lane 4; lane 8, size=(3, 7))", 1, 1, 3, 3},
+        {"digits(lane 4; slot 4 | lane 8, size=(3, 32))", 4, 4, 12, 3},
         {"blocked_cyclic(1009, workers=32, vector=4, shift=3)", 4, 4, 17, 5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
