@@ -14,17 +14,24 @@
 #include <string.h>
 
 /* ---- digits ---- */
+/* The digits that there are; the rest of an axis is never read. */
+static void copy_axis(layout_axis *to, const layout_axis *from) {
+    to->count = from->count;
+    memcpy(to->digits, from->digits, sizeof from->digits[0] * (size_t)from->count);
+}
+
 tile_axes tile_axes_of(const layout_tile *tile) {
-    tile_axes axes = {.rank = tile->rank};
+    tile_axes axes;
+    axes.rank = tile->rank;
     for (int a = 0; a < tile->rank; a++)
-        axes.axis[a] = tile->axis[a];
-    axes.axis[tile->rank] = tile->replicas;
+        copy_axis(&axes.axis[a], &tile->axis[a]);
+    copy_axis(&axes.axis[tile->rank], &tile->replicas);
     layout_axes_resolve(axes.axis, tile->rank + 1);
-    for (int holder = 0; holder < LAYOUT_HOLDER_COUNT; holder++) {
+    for (int holder = 0; holder < LAYOUT_HOLDER_COUNT; holder++)
         axes.range[holder] = 1;
-        for (int a = 0; a <= tile->rank; a++)
-            axes.range[holder] *= layout_axis_radix(&axes.axis[a], (layout_holder)holder);
-    }
+    for (int a = 0; a <= tile->rank; a++)
+        for (int i = 0; i < axes.axis[a].count; i++)
+            axes.range[axes.axis[a].digits[i].holder] *= axes.axis[a].digits[i].radix;
     for (int a = 0; a < tile->rank; a++)
         axes.box[a] = layout_axis_digit_weight(&axes.axis[a], axes.axis[a].count);
     return axes;
