@@ -219,31 +219,41 @@ static ir_list masks_of(const target_emitter *e, const ir_op *op) {
     return list;
 }
 
-/* One slot: after each mask every lane has the value of its pair. */
-static void combine_slot(target_emitter *e, const ir_op *op, int slot, const char *const *parts) {
+/* What the registers of a subgroup hold after a mask; equal registers are one variable. */
+static void combine_mask(target_emitter *e, const ir_op *op, int slot, int64_t mask,
+                         const char **names) {
     const ir_value *result = op->results[0];
     base_dtype dtype = result->type.dtype;
     ir_opcode opcode = target_emit_combine_opcode(op);
-    ir_list masks = masks_of(e, op);
-    const char **names = names_of(e, op->operands[0], slot, parts);
+    const char *wanted =
+        target_emit_text(e, "%s_lanes%lld", target_emit_variable(e, result, slot), (long long)mask);
+    const char **sums = BASE_NEW_ARRAY(e->arena, const char *, e->parts);
     const char **next = BASE_NEW_ARRAY(e->arena, const char *, e->parts);
     int64_t *left = BASE_NEW_ARRAY(e->arena, int64_t, (int64_t)e->parts * e->lanes);
     int64_t *right = BASE_NEW_ARRAY(e->arena, int64_t, (int64_t)e->parts * e->lanes);
-    for (int m = 0; m < masks.count; m++) {
-        pairs_of(e, masks.items[m], left, right);
-        for (int p = 0; p < e->parts; p++) {
-            next[p] = target_emit_fresh(e, target_emit_text(e, "%s_lanes%lld",
-                                                            target_emit_variable(e, result, slot),
-                                                            (long long)masks.items[m]));
-            target_emit_line(e, "const %s %s = %s;", target_emit_type(e, result), next[p],
-                             target_emit_binary(e, opcode, dtype, e->lanes > 1,
-                                                gather(e, dtype, names, left, p),
-                                                gather(e, dtype, names, right, p)));
-        }
-        memcpy(names, next, sizeof *names * (size_t)e->parts);
+    pairs_of(e, mask, left, right);
+    for (int p = 0; p < e->parts; p++) {
+        sums[p] =
+            target_emit_binary(e, opcode, dtype, e->lanes > 1, gather(e, dtype, names, left, p),
+                               gather(e, dtype, names, right, p));
+        int same = 0;
+        while (strcmp(sums[same], sums[p]) != 0)
+            same++;
+        next[p] = same < p ? next[same] : target_emit_fresh(e, wanted);
+        if (same == p)
+            target_emit_line(e, "const %s %s = %s;", target_emit_type(e, result), next[p], sums[p]);
     }
+    memcpy(names, next, sizeof *names * (size_t)e->parts);
+}
+
+/* One slot: after each mask every lane has the value of its pair. */
+static void combine_slot(target_emitter *e, const ir_op *op, int slot, const char *const *parts) {
+    ir_list masks = masks_of(e, op);
+    const char **names = names_of(e, op->operands[0], slot, parts);
+    for (int m = 0; m < masks.count; m++)
+        combine_mask(e, op, slot, masks.items[m], names);
     for (int p = 0; p < e->parts; p++)
-        define_result(e, result, slot, parts[p], names[p]);
+        define_result(e, op->results[0], slot, parts[p], names[p]);
 }
 
 void target_c_combine(target_emitter *emitter, const ir_op *op) {

@@ -322,7 +322,8 @@ static void (*const statements[IR_OPCODE_COUNT])(target_emitter *emitter, const 
 static void emit_place(target_emitter *e, const ir_op *op) {
     if (e->registers == 1)
         return;
-    switch (target_emit_place(op)) {
+    e->run.outside = false;
+    switch (target_emit_place(e, op)) {
     case TARGET_JOINS_RUN:
         target_emit_run_open(e);
         break;
@@ -330,6 +331,7 @@ static void emit_place(target_emitter *e, const ir_op *op) {
         target_emit_run_close(e);
         break;
     case TARGET_OUTSIDE_RUNS:
+        e->run.outside = true;
         break;
     }
 }

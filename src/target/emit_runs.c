@@ -10,9 +10,10 @@
  *                                   b[g] = a * a;
  *                               }
  *
- * An op that brings lanes together, waits for them or branches ends a run; uniform ones are written
- * before the loop. That registers do not follow each other op by op is seen by nobody: between two
- * synchronisations no lane reads what another one writes. With one register there are no runs. */
+ * An op that brings lanes together, waits for them or branches ends a run; uniform ones, and those
+ * that give all registers the same, are written before the loop. That registers do not follow each
+ * other op by op is seen by nobody: between two synchronisations no lane reads what another one
+ * writes. With one register there are no runs. */
 #include "target/emitter_internal.h"
 
 /* ---- where an op stands ---- */
@@ -28,10 +29,14 @@ static bool any_slots(int count, ir_value *const *values) {
     return false;
 }
 
+static bool uses_lanes(const ir_affine *affine) {
+    return ir_affine_uses(affine, LAYOUT_LANE) || ir_affine_uses(affine, LAYOUT_SUBGROUP);
+}
+
 static bool depends_on_lanes(const ir_access *access) {
-    bool depends = access->mask_affine.count > 0;
+    bool depends = uses_lanes(&access->mask_affine);
     for (int d = 0; d < access->rank; d++)
-        depends = depends || access->index[d].affine.count > 0;
+        depends = depends || uses_lanes(&access->index[d].affine);
     return depends;
 }
 
@@ -53,11 +58,24 @@ static const bool writes_memory[IR_OPCODE_COUNT] = {
     [IR_STORE] = true, [IR_PUT] = true, [IR_PUSH] = true, [IR_WHEN] = true, [IR_YIELD] = true};
 static const bool gives_names[IR_OPCODE_COUNT] = {[IR_RENAME] = true, [IR_BROADCAST] = true};
 
-target_place target_emit_place(const ir_op *op) {
-    if (ends_runs[op->opcode])
-        return TARGET_ENDS_RUN;
+/* Whether all registers get the same from it: it asks for no lane, and all that it reads is so. */
+static bool is_alike(const target_emitter *e, const ir_op *op) {
+    bool alike = op->opcode == IR_UNIFORM || op->opcode == IR_LOAD || op->opcode == IR_GET ||
+                 (op->opcode != IR_XORSLOT && op->opcode != IR_COMBINE &&
+                  op->opcode != IR_SHUFFLE && ir_op_describe(op->opcode)->pure);
+    for (int i = 0; i < op->operand_count; i++)
+        alike = alike && (!is_slots(op->operands[i]) || e->alike[op->operands[i]->number]);
+    return alike && !uses_lanes(&op->attributes.affine) &&
+           (op->attributes.access == NULL || !depends_on_lanes(op->attributes.access));
+}
+
+target_place target_emit_place(const target_emitter *emitter, const ir_op *op) {
     if (gives_names[op->opcode])
         return TARGET_OUTSIDE_RUNS;
+    if (is_alike(emitter, op))
+        return reads_memory[op->opcode] ? TARGET_ENDS_RUN : TARGET_OUTSIDE_RUNS;
+    if (ends_runs[op->opcode])
+        return TARGET_ENDS_RUN;
     bool on_lanes = any_slots(op->operand_count, op->operands) ||
                     any_slots(op->result_count, op->results) ||
                     (op->attributes.access != NULL && depends_on_lanes(op->attributes.access));
@@ -90,22 +108,27 @@ static void find_use(finder *f, const ir_value *value) {
 
 static void find_definition(finder *f, const ir_value *value) {
     f->run[value->number] = f->current;
-    if (f->current == NO_RUN && is_slots(value))
+    if (f->emitter->alike[value->number])
+        f->run[value->number] = OUTSIDE;
+    else if (f->current == NO_RUN && is_slots(value))
         f->emitter->spread[value->number] = true;
 }
 
 static void find_in_region(finder *f, const ir_region *region);
 
 static void find_in_op(finder *f, const ir_op *op) {
-    target_place place = target_emit_place(op);
-    if (place == TARGET_OUTSIDE_RUNS) {
-        if (gives_names[op->opcode]) {
-            f->run[op->results[0]->number] =
-                is_slots(op->operands[0]) ? f->run[op->operands[0]->number] : OUTSIDE;
-            BASE_PUSH(f->emitter->arena, f->names, f->name_count, f->name_capacity, op);
-        }
-        return;
+    target_emitter *e = f->emitter;
+    target_place place = target_emit_place(e, op);
+    for (int i = 0; i < op->result_count; i++)
+        e->alike[op->results[i]->number] = is_alike(e, op);
+    if (place == TARGET_OUTSIDE_RUNS && gives_names[op->opcode] && !is_alike(e, op)) {
+        f->run[op->results[0]->number] = f->run[op->operands[0]->number];
+        BASE_PUSH(e->arena, f->names, f->name_count, f->name_capacity, op);
+    } else if (place == TARGET_OUTSIDE_RUNS && op->result_count == 1) {
+        f->run[op->results[0]->number] = OUTSIDE;
     }
+    if (place == TARGET_OUTSIDE_RUNS)
+        return;
     if (place == TARGET_ENDS_RUN)
         f->current = NO_RUN;
     else if (f->current == NO_RUN)
@@ -134,6 +157,7 @@ static void find_in_region(finder *f, const ir_region *region) {
 void target_emit_find_runs(target_emitter *emitter) {
     int64_t values = emitter->module->next_value + 1;
     emitter->spread = BASE_NEW_ARRAY(emitter->arena, bool, values);
+    emitter->alike = BASE_NEW_ARRAY(emitter->arena, bool, values);
     if (emitter->registers == 1)
         return;
     finder f = {.emitter = emitter, .run = BASE_NEW_ARRAY(emitter->arena, int32_t, values)};

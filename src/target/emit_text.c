@@ -37,10 +37,6 @@ static void append_to(base_text *out, int depth, const char *text) {
     base_text_string(out, "\n");
 }
 
-static void append_line(target_emitter *e, const char *text) {
-    append_to(&e->body, e->depth, text);
-}
-
 enum { COMMENT_COLUMNS = 90 };
 
 /* Source text for a `//` comment: one line, printable, without a `#` comment of its own, and never
@@ -89,9 +85,14 @@ static void append_comment(target_emitter *e) {
     const char *end = location.source->text + location.source->length;
     const char *text = location.line <= e->line_count ? e->lines[location.line - 1] : end;
     const char *name = location.source->name;
-    append_line(e,
-                target_emit_text(e, "// %s:%d   %s", comment_text(e, name, strlen(name)),
-                                 (int)location.line, comment_text(e, text, (size_t)(end - text))));
+    append_to(&e->body, e->depth,
+              target_emit_text(e, "// %s:%d   %s", comment_text(e, name, strlen(name)),
+                               (int)location.line, comment_text(e, text, (size_t)(end - text))));
+}
+
+static void append_to_body(target_emitter *e, const char *text) {
+    append_comment(e);
+    append_to(&e->body, e->depth, text);
 }
 
 void target_emit_line(target_emitter *emitter, const char *format, ...) {
@@ -99,8 +100,10 @@ void target_emit_line(target_emitter *emitter, const char *format, ...) {
     va_start(arguments, format);
     const char *text = format_text(emitter->arena, format, arguments);
     va_end(arguments);
-    append_comment(emitter);
-    append_line(emitter, text);
+    if (emitter->run.open && emitter->run.outside)
+        append_to(&emitter->run.before, emitter->depth - 1, text);
+    else
+        append_to_body(emitter, text);
 }
 
 void target_emit_outside(target_emitter *emitter, const char *format, ...) {
@@ -108,10 +111,8 @@ void target_emit_outside(target_emitter *emitter, const char *format, ...) {
     va_start(arguments, format);
     const char *text = format_text(emitter->arena, format, arguments);
     va_end(arguments);
-    if (emitter->run.open) {
+    if (emitter->run.open)
         append_to(&emitter->run.before, emitter->depth - 1, text);
-        return;
-    }
-    append_comment(emitter);
-    append_line(emitter, text);
+    else
+        append_to_body(emitter, text);
 }

@@ -54,6 +54,7 @@ typedef struct target_variable {
 /* The loop over the registers that is being written. */
 typedef struct target_run {
     bool open;
+    bool outside;     /* what is written now stands before it */
     base_text before; /* what is declared for it */
     base_text outer;  /* the body around it */
 } target_run;
@@ -85,6 +86,7 @@ struct target_emitter {
     target_variable *variables;
     bool *needed;     /* by value number: some effect depends on it */
     bool *spread;     /* by value number: read outside the loop that makes it */
+    bool *alike;      /* by value number: several registers, which have the same */
     target_run run;   /* several registers: the open loop */
     const char *part; /* several registers: the number of the register, in a loop */
     target_parameter *parameters;
@@ -163,7 +165,7 @@ bool target_emit_is_needed(const target_emitter *emitter, const ir_op *op);
 /* Finds what is spread over the registers. */
 void target_emit_find_runs(target_emitter *emitter);
 bool target_emit_is_spread(const target_emitter *emitter, const ir_value *value);
-target_place target_emit_place(const ir_op *op);
+target_place target_emit_place(const target_emitter *emitter, const ir_op *op);
 /* Begin a loop over the registers unless one is open or there is one register; write it. */
 void target_emit_run_open(target_emitter *emitter);
 void target_emit_run_close(target_emitter *emitter);
