@@ -10,43 +10,13 @@
  *     strided     load_stride     c ? .. : fill    load_stride_first       load_where
  *     scattered   load_at         c ? .. : fill    load_where              load_where
  *
+ * Slots that are neighbours, several of them in every lane, are moved together (c_blocks.c).
+ *
  * Lanes that do not take part touch no memory. Where an address may be wild (under a mask) it is
  * computed with wrapping arithmetic, as an index, and becomes a pointer only where it is used. */
-#include "target/emitter_internal.h"
+#include "target/c_access_internal.h"
 
 #include <string.h>
-
-typedef enum access_shape {
-    SHAPE_SCALAR,
-    SHAPE_SAME,
-    SHAPE_NEIGHBOURS,
-    SHAPE_STRIDED,
-    SHAPE_SCATTERED
-} access_shape;
-
-typedef enum guard_kind { GUARD_NONE, GUARD_IF, GUARD_FIRST, GUARD_LANES } guard_kind;
-
-typedef struct access_guard {
-    guard_kind kind;
-    const char *text; /* the condition, n, or the mask */
-} access_guard;
-
-typedef struct access_state {
-    target_emitter *e;
-    const ir_op *op;
-    const ir_access *access;
-    const char *pointer;
-    const char *base;                 /* hoisted part of the index; "" = in the pointer */
-    const char *strides[IR_MAX_RANK]; /* NULL for 1 */
-    const char *type;                 /* of the memory's elements, or vectors of them */
-    base_dtype dtype;                 /* of the tensor */
-    bool vector;
-    bool
-        scattered; /* an index has a vector operand, or lanes that are no multiples of one stride */
-    target_c_position index[IR_MAX_RANK], mask; /* what lanes and subgroups add */
-    access_shape shape;
-    int slots;
-} access_state;
 
 /* Whether the lanes of a register differ in it. */
 static bool moves(const target_c_position *position) {
@@ -56,13 +26,13 @@ static bool moves(const target_c_position *position) {
 /* ---- sums ---- */
 
 /* a + b; NULL is 0. `wrap`: by a function that wraps. */
-static const char *add(const access_state *s, bool wrap, const char *a, const char *b) {
+static const char *add(const target_c_access *s, bool wrap, const char *a, const char *b) {
     if (a == NULL || b == NULL)
         return a == NULL ? b : a;
     return target_emit_text(s->e, wrap ? "add_i64(%s, %s)" : "%s + %s", a, b);
 }
 
-static const char *times(const access_state *s, bool wrap, const char *a, const char *stride) {
+static const char *times(const target_c_access *s, bool wrap, const char *a, const char *stride) {
     if (a == NULL || stride == NULL)
         return a;
     if (strcmp(a, "1") == 0)
@@ -72,7 +42,7 @@ static const char *times(const access_state *s, bool wrap, const char *a, const 
     return target_emit_text(s->e, strpbrk(a, "+-") != NULL ? "(%s) * %s" : "%s * %s", a, stride);
 }
 
-static const char *number(const access_state *s, int64_t value) {
+static const char *number(const target_c_access *s, int64_t value) {
     return value == 0 ? NULL : target_emit_integer(s->e, value);
 }
 
@@ -82,7 +52,7 @@ static bool is_name(const char *text) {
 }
 
 /* The part of the address that neither slot nor lane changes; NULL is 0. */
-static const char *base_offset(const access_state *s, bool wrap) {
+static const char *base_offset(const target_c_access *s, bool wrap) {
     if (s->base != NULL)
         return s->base[0] != '\0' ? s->base : NULL;
     const char *sum = NULL;
@@ -97,7 +67,7 @@ static const char *base_offset(const access_state *s, bool wrap) {
 }
 
 /* The part that slot and register add: their strides, and with one lane the slot's vectors. */
-static const char *slot_offset(const access_state *s, bool wrap, int slot) {
+static const char *slot_offset(const target_c_access *s, bool wrap, int slot) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++) {
         const ir_index *index = &s->access->index[d];
@@ -110,13 +80,13 @@ static const char *slot_offset(const access_state *s, bool wrap, int slot) {
     return sum;
 }
 
-static const char *offset(const access_state *s, bool wrap, int slot) {
+const char *target_c_access_offset(const target_c_access *s, bool wrap, int slot) {
     const char *sum = add(s, wrap, base_offset(s, wrap), slot_offset(s, wrap, slot));
     return sum != NULL ? sum : "0";
 }
 
 /* What one lane adds to the address. */
-static const char *lane_stride(const access_state *s) {
+static const char *lane_stride(const target_c_access *s) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++)
         if (s->index[d].strided)
@@ -132,7 +102,7 @@ static const int64_t *lane_numbers(const target_emitter *e) {
 }
 
 /* sum + part * stride of a dimension, in vectors. */
-static const char *add_vector(const access_state *s, const char *sum, const char *part, int d) {
+static const char *add_vector(const target_c_access *s, const char *sum, const char *part, int d) {
     int lanes = s->e->lanes;
     if (s->strides[d] != NULL)
         part = target_emit_text(s->e, "mul_i64x%d(%s, splat_i64x%d(%s))", lanes, part, lanes,
@@ -141,10 +111,11 @@ static const char *add_vector(const access_state *s, const char *sum, const char
 }
 
 /* The addresses of all lanes, as a vector. */
-static const char *addresses(const access_state *s, int slot) {
+static const char *addresses(const target_c_access *s, int slot) {
     target_emitter *e = s->e;
     int lanes = e->lanes;
-    const char *sum = target_emit_text(e, "splat_i64x%d(%s)", lanes, offset(s, true, slot));
+    const char *sum =
+        target_emit_text(e, "splat_i64x%d(%s)", lanes, target_c_access_offset(s, true, slot));
     const char *stride = lane_stride(s);
     if (stride != NULL) {
         const char *lane = target_c_vector(e, lane_numbers(e), 0);
@@ -169,8 +140,7 @@ static const char *addresses(const access_state *s, int slot) {
 
 /* ---- guards ---- */
 
-/* number + part; NULL for none is left out. */
-static const char *first_of(const access_state *s, int64_t first, bool wrap) {
+const char *target_c_access_first(const target_c_access *s, int64_t first, bool wrap) {
     const char *number = target_emit_integer(s->e, first);
     if (s->mask.part == NULL)
         return number;
@@ -179,35 +149,36 @@ static const char *first_of(const access_state *s, int64_t first, bool wrap) {
                       : target_emit_text(s->e, "%s + %s", s->mask.part, number);
 }
 
-static access_guard guard_of_range(const access_state *s, int slot) {
+static target_c_guard guard_of_range(const target_c_access *s, int slot) {
     const ir_access *access = s->access;
     const char *count = target_emit_name(s->e, s->op->operands[access->mask], 0);
     int64_t first = ir_affine_at(&access->mask_affine, (ir_position){.slot = slot});
     if (!s->vector || !moves(&s->mask))
-        return (access_guard){GUARD_IF,
-                              target_emit_text(s->e, "%s > %s", count, first_of(s, first, true))};
+        return (target_c_guard){GUARD_IF, target_emit_text(s->e, "%s > %s", count,
+                                                           target_c_access_first(s, first, true))};
     if (s->mask.strided && s->mask.stride == 1 && first >= 0 && s->mask.positive)
-        return (access_guard){
-            GUARD_FIRST, target_emit_text(s->e, "left(%s, %s)", count, first_of(s, first, false))};
+        return (target_c_guard){
+            GUARD_FIRST,
+            target_emit_text(s->e, "left(%s, %s)", count, target_c_access_first(s, first, false))};
     int lanes = s->e->lanes;
-    return (access_guard){GUARD_LANES,
-                          target_emit_text(s->e, "lt_i64x%d(%s, splat_i64x%d(%s))", lanes,
-                                           target_c_position_vector(s->e, &s->mask, first), lanes,
-                                           count)};
+    return (target_c_guard){GUARD_LANES,
+                            target_emit_text(s->e, "lt_i64x%d(%s, splat_i64x%d(%s))", lanes,
+                                             target_c_position_vector(s->e, &s->mask, first), lanes,
+                                             count)};
 }
 
-static access_guard guard_of_mask(const access_state *s, int slot) {
+static target_c_guard guard_of_mask(const target_c_access *s, int slot) {
     if (s->access->mask_kind == IR_MASK_NONE)
-        return (access_guard){GUARD_NONE, NULL};
+        return (target_c_guard){GUARD_NONE, NULL};
     if (s->access->mask_kind == IR_MASK_RANGE)
         return guard_of_range(s, slot);
     const ir_value *mask = s->op->operands[s->access->mask];
-    return (access_guard){target_emit_is_vector(s->e, &mask->type) ? GUARD_LANES : GUARD_IF,
-                          target_emit_name(s->e, mask, slot)};
+    return (target_c_guard){target_emit_is_vector(s->e, &mask->type) ? GUARD_LANES : GUARD_IF,
+                            target_emit_name(s->e, mask, slot)};
 }
 
 /* Any guard as a mask of lanes. */
-static const char *guard_mask(const access_state *s, access_guard guard) {
+static const char *guard_mask(const target_c_access *s, target_c_guard guard) {
     int lanes = s->e->lanes;
     switch (guard.kind) {
     case GUARD_NONE:
@@ -223,23 +194,23 @@ static const char *guard_mask(const access_state *s, access_guard guard) {
 }
 
 /* The guard of a slot: its mask, and inside `when` that mask too. */
-static access_guard guard_of_slot(const access_state *s, int slot) {
-    access_guard guard = guard_of_mask(s, slot);
+static target_c_guard guard_of_slot(const target_c_access *s, int slot) {
+    target_c_guard guard = guard_of_mask(s, slot);
     const char *when = s->e->when;
     if (when != NULL && guard.kind == GUARD_NONE)
-        return (access_guard){GUARD_LANES, when};
+        return (target_c_guard){GUARD_LANES, when};
     if (when != NULL)
-        return (access_guard){GUARD_LANES,
-                              target_emit_text(s->e, "%s & %s", when, guard_mask(s, guard))};
+        return (target_c_guard){GUARD_LANES,
+                                target_emit_text(s->e, "%s & %s", when, guard_mask(s, guard))};
     bool by_count = s->shape == SHAPE_NEIGHBOURS || s->shape == SHAPE_STRIDED;
     if (guard.kind == GUARD_FIRST && !by_count)
-        return (access_guard){GUARD_LANES, guard_mask(s, guard)};
+        return (target_c_guard){GUARD_LANES, guard_mask(s, guard)};
     return guard;
 }
 
 /* ---- what an access looks like ---- */
 
-static access_shape shape_of(const access_state *s) {
+static target_c_shape shape_of(const target_c_access *s) {
     const ir_access *access = s->access;
     if (!s->vector)
         return SHAPE_SCALAR;
@@ -271,7 +242,7 @@ static int slots_of_operands(const ir_op *op) {
 }
 
 /* The pointer and strides of a tensor, or of scratch, which is one row. */
-static void set_memory(access_state *s) {
+static void set_memory(target_c_access *s) {
     const target_emitter *e = s->e;
     const ir_value *memory = s->op->operands[0];
     s->dtype = memory->type.dtype;
@@ -285,9 +256,9 @@ static void set_memory(access_state *s) {
         s->strides[d] = parameter->strides[d];
 }
 
-static access_state access_begin(target_emitter *e, const ir_op *op) {
+static target_c_access access_begin(target_emitter *e, const ir_op *op) {
     const ir_access *access = op->attributes.access;
-    access_state s = {.e = e, .op = op, .access = access};
+    target_c_access s = {.e = e, .op = op, .access = access};
     bool lanes_differ = e->when != NULL;
     set_memory(&s);
     s.mask = target_c_position_of(e, &access->mask_affine);
@@ -312,7 +283,7 @@ static access_state access_begin(target_emitter *e, const ir_op *op) {
 
 /* With several slots the common part of the address becomes a pointer, or under a mask an index, of
  * its own. Scatters, and stores of one address, use the whole address of each lane. */
-static void hoist_base(access_state *s, const char *wanted, bool writes) {
+static void hoist_base(target_c_access *s, const char *wanted, bool writes) {
     bool masked = s->access->mask_kind != IR_MASK_NONE || s->e->when != NULL;
     const char *base = base_offset(s, masked);
     if (s->slots < 2 || s->shape == SHAPE_SCATTERED || (writes && s->shape == SHAPE_SAME) ||
@@ -332,13 +303,13 @@ static void hoist_base(access_state *s, const char *wanted, bool writes) {
     s->base = "";
 }
 
-static const char *place(const access_state *s, int slot) {
+const char *target_c_access_place(const target_c_access *s, int slot) {
     const char *rest = add(s, false, base_offset(s, false), slot_offset(s, false, slot));
     return rest == NULL ? s->pointer : target_emit_text(s->e, "%s + %s", s->pointer, rest);
 }
 
-static const char *element(const access_state *s, int slot) {
-    const char *where = place(s, slot);
+static const char *element(const target_c_access *s, int slot) {
+    const char *where = target_c_access_place(s, slot);
     if (where == s->pointer)
         return target_emit_text(s->e, "*%s", where);
     return target_emit_text(s->e, "%s[%s]", s->pointer, where + strlen(s->pointer) + 3);
@@ -347,7 +318,7 @@ static const char *element(const access_state *s, int slot) {
 /* ---- loads ---- */
 
 /* All lanes of one slot. */
-static const char *load_all(const access_state *s, int slot) {
+static const char *load_all(const target_c_access *s, int slot) {
     target_emitter *e = s->e;
     switch (s->shape) {
     case SHAPE_SCALAR:
@@ -355,17 +326,17 @@ static const char *load_all(const access_state *s, int slot) {
     case SHAPE_SAME:
         return target_emit_text(e, "splat_%s(%s)", s->type, element(s, slot));
     case SHAPE_NEIGHBOURS:
-        return target_emit_text(e, "load_%s(%s)", s->type, place(s, slot));
+        return target_emit_text(e, "load_%s(%s)", s->type, target_c_access_place(s, slot));
     case SHAPE_STRIDED:
-        return target_emit_text(e, "load_stride_%s(%s, %s)", s->type, place(s, slot),
-                                lane_stride(s));
+        return target_emit_text(e, "load_stride_%s(%s, %s)", s->type,
+                                target_c_access_place(s, slot), lane_stride(s));
     case SHAPE_SCATTERED:
         return target_emit_text(e, "load_at_%s(%s, %s)", s->type, s->pointer, addresses(s, slot));
     }
     return NULL;
 }
 
-static const char *load_fill(const access_state *s, int slot) {
+const char *target_c_access_fill(const target_c_access *s, int slot) {
     target_emitter *e = s->e;
     if (s->access->fill < 0) {
         const char *zero = s->dtype == BASE_F32 ? "0.0f" : "0";
@@ -375,12 +346,12 @@ static const char *load_fill(const access_state *s, int slot) {
     return target_c_to_memory(e, s->dtype, s->vector, fill);
 }
 
-static const char *load_slot(const access_state *s, int slot) {
+static const char *load_slot(const target_c_access *s, int slot) {
     target_emitter *e = s->e;
-    access_guard guard = guard_of_slot(s, slot);
+    target_c_guard guard = guard_of_slot(s, slot);
     if (guard.kind == GUARD_NONE)
         return load_all(s, slot);
-    const char *fill = load_fill(s, slot);
+    const char *fill = target_c_access_fill(s, slot);
     if (guard.kind == GUARD_IF)
         return target_emit_text(e, "(%s ? %s : %s)", guard.text, load_all(s, slot), fill);
     if (guard.kind == GUARD_LANES)
@@ -388,33 +359,38 @@ static const char *load_slot(const access_state *s, int slot) {
                                 addresses(s, slot), guard.text, fill);
     if (s->shape == SHAPE_NEIGHBOURS)
         return target_emit_text(e, "load_first_%s(%s, %s, %s, %s)", s->type, s->pointer,
-                                offset(s, true, slot), guard.text, fill);
+                                target_c_access_offset(s, true, slot), guard.text, fill);
     return target_emit_text(e, "load_stride_first_%s(%s, %s, %s, %s, %s)", s->type, s->pointer,
-                            offset(s, true, slot), lane_stride(s), guard.text, fill);
+                            target_c_access_offset(s, true, slot), lane_stride(s), guard.text,
+                            fill);
 }
 
 void target_c_load(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
-    access_state s = access_begin(emitter, op);
+    target_c_access s = access_begin(emitter, op);
     target_emit_take_names(emitter, result, s.pointer);
     hoist_base(&s, result->name != NULL ? result->name : s.pointer, false);
-    for (int slot = 0; slot < s.slots; slot++)
+    int block = target_c_block_slots(&s);
+    for (int slot = 0; block > 0 && slot < s.slots; slot += block)
+        target_c_block_load(&s, slot, block);
+    for (int slot = 0; block == 0 && slot < s.slots; slot++)
         target_emit_define(emitter, result, slot,
                            target_c_from_memory(emitter, s.dtype, s.vector, load_slot(&s, slot)));
 }
 
 /* ---- stores ---- */
 
-static const char *store_all(const access_state *s, int slot, const char *value) {
+static const char *store_all(const target_c_access *s, int slot, const char *value) {
     target_emitter *e = s->e;
     switch (s->shape) {
     case SHAPE_SCALAR:
         return target_emit_text(e, "%s = %s;", element(s, slot), value);
     case SHAPE_NEIGHBOURS:
-        return target_emit_text(e, "store_%s(%s, %s);", s->type, place(s, slot), value);
+        return target_emit_text(e, "store_%s(%s, %s);", s->type, target_c_access_place(s, slot),
+                                value);
     case SHAPE_STRIDED:
-        return target_emit_text(e, "store_stride_%s(%s, %s, %s);", s->type, place(s, slot),
-                                lane_stride(s), value);
+        return target_emit_text(e, "store_stride_%s(%s, %s, %s);", s->type,
+                                target_c_access_place(s, slot), lane_stride(s), value);
     case SHAPE_SAME:
     case SHAPE_SCATTERED:
         return target_emit_text(e, "store_at_%s(%s, %s, %s);", s->type, s->pointer,
@@ -423,9 +399,9 @@ static const char *store_all(const access_state *s, int slot, const char *value)
     return NULL;
 }
 
-static const char *store_slot(const access_state *s, int slot, const char *value) {
+static const char *store_slot(const target_c_access *s, int slot, const char *value) {
     target_emitter *e = s->e;
-    access_guard guard = guard_of_slot(s, slot);
+    target_c_guard guard = guard_of_slot(s, slot);
     if (guard.kind == GUARD_NONE)
         return store_all(s, slot, value);
     if (guard.kind == GUARD_IF)
@@ -435,16 +411,20 @@ static const char *store_slot(const access_state *s, int slot, const char *value
                                 addresses(s, slot), guard.text, value);
     if (s->shape == SHAPE_NEIGHBOURS)
         return target_emit_text(e, "store_first_%s(%s, %s, %s, %s);", s->type, s->pointer,
-                                offset(s, true, slot), guard.text, value);
+                                target_c_access_offset(s, true, slot), guard.text, value);
     return target_emit_text(e, "store_stride_first_%s(%s, %s, %s, %s, %s);", s->type, s->pointer,
-                            offset(s, true, slot), lane_stride(s), guard.text, value);
+                            target_c_access_offset(s, true, slot), lane_stride(s), guard.text,
+                            value);
 }
 
 void target_c_store(target_emitter *emitter, const ir_op *op) {
-    access_state s = access_begin(emitter, op);
+    target_c_access s = access_begin(emitter, op);
     const ir_value *value = ir_op_stored(op);
     hoist_base(&s, s.pointer, true);
-    for (int slot = 0; slot < s.slots; slot++) {
+    int block = target_c_block_slots(&s);
+    for (int slot = 0; block > 0 && slot < s.slots; slot += block)
+        target_c_block_store(&s, slot, block);
+    for (int slot = 0; block == 0 && slot < s.slots; slot++) {
         const char *operand = target_emit_operand(emitter, value, slot, s.vector);
         operand = target_c_to_memory(emitter, s.dtype, s.vector, operand);
         target_emit_line(emitter, "%s", store_slot(&s, slot, operand));

@@ -76,27 +76,32 @@ static const char *gather_units(const target_emitter *e, const char *const *unit
     return sum;
 }
 
+const char *target_c_gather(const target_emitter *emitter, base_dtype dtype,
+                            const char *const *sources, int count, const int64_t *from) {
+    const target_emitter *e = emitter;
+    if (e->lanes == 1)
+        return sources[from[0]];
+    bool whole = from[0] % e->lanes == 0;
+    for (int l = 0; l < e->lanes; l++)
+        whole = whole && from[l] == from[0] + l;
+    if (whole)
+        return sources[from[0] / e->lanes];
+    if (!is_split(e, dtype))
+        return gather_units(e, sources, e->lanes, from);
+    int half = e->lanes / 2;
+    const char **units = BASE_NEW_ARRAY(e->arena, const char *, 2 * (int64_t)count);
+    for (int i = 0; i < count; i++) {
+        units[2 * i] = target_emit_text(e, "%s.low", sources[i]);
+        units[2 * i + 1] = target_emit_text(e, "%s.high", sources[i]);
+    }
+    return target_emit_text(e, "(i64x%d){%s, %s}", e->lanes, gather_units(e, units, half, from),
+                            gather_units(e, units, half, from + half));
+}
+
 /* Register `part` of a subgroup in which lane l has what lane from[l] has in `sources`. */
 static const char *gather(const target_emitter *e, base_dtype dtype, const char *const *sources,
                           const int64_t *from, int part) {
-    const int64_t *mine = from + (int64_t)part * e->lanes;
-    if (e->lanes == 1)
-        return sources[mine[0]];
-    bool whole = mine[0] % e->lanes == 0;
-    for (int l = 0; l < e->lanes; l++)
-        whole = whole && mine[l] == mine[0] + l;
-    if (whole)
-        return sources[mine[0] / e->lanes];
-    if (!is_split(e, dtype))
-        return gather_units(e, sources, e->lanes, mine);
-    int half = e->lanes / 2;
-    const char **units = BASE_NEW_ARRAY(e->arena, const char *, 2 * e->parts);
-    for (int p = 0; p < e->parts; p++) {
-        units[2 * p] = target_emit_text(e, "%s.low", sources[p]);
-        units[2 * p + 1] = target_emit_text(e, "%s.high", sources[p]);
-    }
-    return target_emit_text(e, "(i64x%d){%s, %s}", e->lanes, gather_units(e, units, half, mine),
-                            gather_units(e, units, half, mine + half));
+    return target_c_gather(e, dtype, sources, e->parts, from + (int64_t)part * e->lanes);
 }
 
 /* ---- a loop over subgroups ---- */

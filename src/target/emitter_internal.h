@@ -209,6 +209,10 @@ void target_c_shuffle(target_emitter *emitter, const ir_op *op);
 void target_c_xorslot(target_emitter *emitter, const ir_op *op);
 void target_c_uniform(target_emitter *emitter, const ir_op *op);
 void target_c_sync(target_emitter *emitter, const ir_op *op);
+/* A register in which lane l has element from[l] of `count` registers in a row, as an expression.
+ */
+const char *target_c_gather(const target_emitter *emitter, base_dtype dtype,
+                            const char *const *sources, int count, const int64_t *from);
 
 /* ---- c.c ---- */
 target_source target_c_emit(base_arena *arena, const ir_module *module, const machine *machine);

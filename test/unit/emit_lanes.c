@@ -122,6 +122,7 @@ typedef struct lane_case {
     const char *text;
     bits (*expected)(const team *t, int thread, int slot);
     enum { ANY, STATES, ONE_SUBGROUP } needs;
+    int least; /* lanes of a subgroup */
 } lane_case;
 
 static bits pieces(const team *t, int thread, int slot) {
@@ -212,9 +213,8 @@ static int linear(const team *t, int lane, int (*column)(const team *t, int bit)
 }
 
 static bits rotated(const team *t, int thread, int slot) {
-    static const int constants[SLOTS] = {0, 3, 1, 6};
-    int lane = lane_of(t, thread);
-    return own(t, thread - lane + (linear(t, lane, rotate_column) ^ constants[slot]), slot);
+    int lane = lane_of(t, thread), constant = slot * 3 % t->subgroup;
+    return own(t, thread - lane + (linear(t, lane, rotate_column) ^ constant), slot);
 }
 
 static bits grayed(const team *t, int thread, int slot) {
@@ -285,45 +285,92 @@ static bits by_loop(const team *t, int thread, int slot) {
     return own(t, thread, slot % 2 == 0 ? (slot + 1) % 4 : (slot + 3) % 4);
 }
 
+static bits rows_stored(const team *t, int thread, int slot) {
+    int place = slot * t->lanes + thread;
+    return own(t, place / 4, place % 4);
+}
+
+static bits rows_stored_in_part(const team *t, int thread, int slot) {
+    int place = slot * t->lanes + thread;
+    return place < 4 * t->lanes - 13 ? own(t, place / 4, place % 4) : t->in[0];
+}
+
+static bits rows_filled(const team *t, int thread, int slot) {
+    return thread * 4 + slot < 2 * t->lanes + 5 ? t->in[thread * 4 + slot] : t->in[7];
+}
+
+static bits pairs_of_slots(const team *t, int thread, int slot) {
+    return t->in[thread * 2 + slot % 2 + slot / 2 * 2 * t->lanes];
+}
+
+static bits first_of_pairs(const team *t, int thread, int slot) {
+    int number = thread * 2 + slot % 2 + slot / 2 * 2;
+    return number < t->lanes + 1 ? pairs_of_slots(t, thread, slot) : 0;
+}
+
+static bits pairs_stored(const team *t, int thread, int slot) {
+    int place = slot * t->lanes + thread;
+    return own(t, place % (2 * t->lanes) / 2, place / (2 * t->lanes) * 2 + place % 2);
+}
+
 static const lane_case cases[] = {
-    {"%v$i = load %x[lane % 4*1 + lane/4*8 + subgroup*$S + slot % 2*4] : $T(4)\n", pieces, ANY},
-    {"%v$i = load %x[lane % 3*2 + lane/5*7 + subgroup % 3*1 + slot*3] : $T(4)\n", odd_pieces, ANY},
-    {"%v$i = load %x[lane*4 + subgroup*$Q + slot*1] width=4 : $T(4)\n", rows_of_four, ANY},
-    {"%v$i = load %x[$P] fill=%in7 mask=$P < %n5 : $T(4)\n", first_elements, ANY},
+    {"store %y[%row$i, lane*4 + subgroup*$Q + slot*1], %t injective width=4\n", rows_stored, ANY,
+     1},
+    {"%f$i = broadcast %in0 : $T(4)\n"
+     "store %y[%row$i, lane*4 + subgroup*$Q + slot*1], %f$i injective width=4\n"
+     "store %y[%row$i, lane*4 + subgroup*$Q + slot*1], %t injective "
+     "mask=lane*4 + subgroup*$Q + slot*1 < %n13 width=4\n",
+     rows_stored_in_part, ANY, 1},
+    {"%v$i = load %x[lane*4 + subgroup*$Q + slot*1] fill=%in7 "
+     "mask=lane*4 + subgroup*$Q + slot*1 < %n5 width=4 : $T(4)\n",
+     rows_filled, ANY, 1},
+    {"%v$i = load %x[lane*2 + subgroup*$D + slot % 2*1 + slot/2*$E] width=2 : $T(4)\n",
+     pairs_of_slots, ANY, 1},
+    {"%n$i = constant $N : i64\n"
+     "%v$i = load %x[lane*2 + subgroup*$D + slot % 2*1 + slot/2*$E] "
+     "mask=lane*2 + subgroup*$D + slot*1 < %n$i width=2 : $T(4)\n",
+     first_of_pairs, ANY, 1},
+    {"store %y[%row$i, lane*2 + subgroup*$D + slot % 2*1 + slot/2*$E], %t injective width=2\n",
+     pairs_stored, ANY, 1},
+    {"%v$i = load %x[lane % 4*1 + lane/4*8 + subgroup*$S + slot % 2*4] : $T(4)\n", pieces, ANY, 1},
+    {"%v$i = load %x[lane % 3*2 + lane/5*7 + subgroup % 3*1 + slot*3] : $T(4)\n", odd_pieces, ANY,
+     1},
+    {"%v$i = load %x[lane*4 + subgroup*$Q + slot*1] width=4 : $T(4)\n", rows_of_four, ANY, 1},
+    {"%v$i = load %x[$P] fill=%in7 mask=$P < %n5 : $T(4)\n", first_elements, ANY, 1},
     {"%v$i = load %x[lane*4 + subgroup*$Q + slot*1] mask=lane*4 + subgroup*$Q + slot*1 < %n13 "
      "width=4 : $T(4)\n",
-     first_of_rows, ANY},
-    {"%v$i = load %x[$P] mask=lane % 3*1 + slot*1 < %three : $T(4)\n", odd_mask, ANY},
+     first_of_rows, ANY, 1},
+    {"%v$i = load %x[$P] mask=lane % 3*1 + slot*1 < %three : $T(4)\n", odd_mask, ANY, 1},
     {"%i$i = iota lane*1 + subgroup*$S + slot*3 : i64(4)\n"
      "%five$i = constant 5 : i64\n%two$i = constant 2 : i64\n"
      "%r$i = floormod %i$i, %five$i : i64(4)\n%m$i = lt %r$i, %two$i : bool(4)\n"
      "%v$i = load %x[$P] fill=%in3 mask=%m$i : $T(4)\n",
-     bits_mask, ANY},
+     bits_mask, ANY, 1},
     {"%i$i = iota lane*7 + subgroup*$V + slot*1 : i64(4)\n%r$i = floormod %i$i, %all : i64(4)\n"
      "%v$i = load %x[vector %r$i] : $T(4)\n",
-     gathered, ANY},
-    {"%v$i = combine $sum %t nan=propagate lanes=($H, 3) : $T(4)\n", two_masks_sum, STATES},
-    {"%v$i = combine $max %t nan=propagate lanes=($Z, 1) : $T(4)\n", two_masks_max, STATES},
-    {"%v$i = combine $sum %t nan=propagate : $T(4)\n", all_sum, STATES},
+     gathered, ANY, 1},
+    {"%v$i = combine $sum %t nan=propagate lanes=($H, 3) : $T(4)\n", two_masks_sum, STATES, 8},
+    {"%v$i = combine $max %t nan=propagate lanes=($Z, 1) : $T(4)\n", two_masks_max, STATES, 4},
+    {"%v$i = combine $sum %t nan=propagate : $T(4)\n", all_sum, STATES, 1},
     {"%a$i = rename %t slots=(1) : $T(1)\n%c$i = combine $max %a$i nan=propagate : $T(1)\n"
      "%v$i = rename %c$i slots=(0, 0, 0, 0) : $T(4)\n",
-     all_max, STATES},
+     all_max, STATES, 1},
     {"%a$i = rename %t slots=(1) : $T(1)\n%c$i = combine $max %a$i nan=propagate : $T\n"
      "%v$i = broadcast %c$i : $T(4)\n",
-     all_max, ONE_SUBGROUP},
-    {"%v$i = shuffle %t lanes=($rotate) xor=(0, 3, 1, 6) : $T(4)\n", rotated, ANY},
-    {"%v$i = shuffle %t lanes=($gray) : $T(4)\n", grayed, ANY},
-    {"%v$i = shuffle %t lanes=($none) xor=(5, 5, 5, 5) : $T(4)\n", first_lane_of_all, ANY},
+     all_max, ONE_SUBGROUP, 1},
+    {"%v$i = shuffle %t lanes=($rotate) xor=($xor) : $T(4)\n", rotated, ANY, 2},
+    {"%v$i = shuffle %t lanes=($gray) : $T(4)\n", grayed, ANY, 2},
+    {"%v$i = shuffle %t lanes=($none) xor=(5, 5, 5, 5) : $T(4)\n", first_lane_of_all, ANY, 8},
     {"%a$i = rename %t slots=(3, 1, 1, 0, 2) : $T(5)\n"
      "%v$i = rename %a$i slots=(2, 3, 0, 1) : $T(4)\n",
-     renamed, ANY},
-    {"%v$i = xorslot %t lanes=($slots) : $T(4)\n", slots_mixed, ANY},
+     renamed, ANY, 1},
+    {"%v$i = xorslot %t lanes=($slots) : $T(4)\n", slots_mixed, ANY, 2},
     {"%s$i, %f$i = scratch $F : scratch $T[$F], token free\n"
      "%w$i = put %s$i[$P], %t, %f$i : token written %s$i\n"
      "%p$i = sync group %w$i : token published %s$i\n"
      "%v$i = get %s$i[lane*4 + subgroup*$Q + slot*1], %p$i width=4 : $T(4)\n"
      "%e$i = sync group %p$i : token free %s$i\n",
-     through_scratch, ANY},
+     through_scratch, ANY, 1},
     {"%s$i, %f$i = scratch 4 : scratch $T[4], token free\n"
      "%a$i = rename %t slots=(0) : $T(1)\n%c$i = combine $sum %a$i nan=propagate : $T(1)\n"
      "%u$i = constant 1 : i64\n%four$i = constant 4 : i64\n%i$i = iota lane*1 : i64(1)\n"
@@ -338,12 +385,12 @@ static const lane_case cases[] = {
      "%all$i = get %s$i[slot*1], %p$i fill=%uni$i mask=slot*1 < %count$i : $T(4)\n"
      "%sum$i = fold $sum %all$i nan=propagate : $T(1)\n%v$i = rename %sum$i slots=(0, 0, 0, 0) : "
      "$T(4)\n",
-     sums_of_subgroups, STATES},
+     sums_of_subgroups, STATES, 1},
     {"%h$i = constant $H : i64\n%i$i = iota lane*1 : i64(1)\n%m$i = lt %h$i, %i$i : bool(1)\n"
      "%n$i = constant $Y : i64\n"
      "%f$i = broadcast %in0 : $T(4)\nstore %y[%row$i, $P], %f$i injective\n"
      "when %m$i {\nstore %y[%row$i, $P], %t injective mask=$P < %n$i\n}\n",
-     kept_in_when, ANY},
+     kept_in_when, ANY, 1},
     {"%c$i = private 3 : private $T(4)[3]\n%zero$i = constant 0 : i64\n%one$i = constant 1 : i64\n"
      "%k3$i = constant 3 : i64\n%fill$i = broadcast %in2 : $T(4)\n"
      "%i$i = iota lane*1 + subgroup*$S : i64(1)\n%r$i = floormod %i$i, %k3$i : i64(1)\n"
@@ -351,7 +398,7 @@ static const lane_case cases[] = {
      "for %zero$i, %k3$i, %one$i (%k$i: i64) {\npush %c$i, %k$i, %fill$i\nyield\n}\n"
      "when %m$i {\npush %c$i, %one$i, %t\n}\n"
      "%v$i = pull %c$i, %one$i : $T(4)\n",
-     from_cells, ANY},
+     from_cells, ANY, 1},
     {"%s$i, %f$i = scratch $F : scratch $T[$F], token free\n%zero$i = constant 0 : i64\n"
      "%one$i = constant 1 : i64\n%three$i = constant 3 : i64\n%w$i = constant $W : i64\n"
      "%i$i = iota lane*1 + subgroup*$S : i64(4)\n%less$i = sub %i$i, %one$i : i64(4)\n"
@@ -362,17 +409,17 @@ static const lane_case cases[] = {
      "%pub$i = sync group %put$i : token published %s$i\n"
      "%next$i = get %s$i[slot*$W + vector %from$i], %pub$i : $T(4)\n"
      "%again$i = sync group %pub$i : token free %s$i\nyield %next$i, %again$i\n}\n",
-     moved_three_times, ANY},
+     moved_three_times, ANY, 1},
     {"%three$i = rename %t slots=(3, 3, 3, 3) : $T(4)\n%g$i = group : i64\n"
      "%one$i = constant 1 : i64\n%c$i = lt %g$i, %one$i : bool\n"
      "%v$i = if %c$i : $T(4) {\nyield %three$i\n} else {\nyield %t\n}\n",
-     chosen, ANY},
+     chosen, ANY, 1},
     {"%a$i = fold $sum %t nan=propagate : $T(1)\n%v$i = rename %a$i slots=(0, 0, 0, 0) : $T(4)\n",
-     folded, STATES},
+     folded, STATES, 1},
     {"%i$i = iota lane % 5*3 + lane/2*1 + subgroup*2 + slot*7 : i64(4)\n%q$i = constant 4 : i64\n"
      "%two$i = constant 2 : i64\n%r$i = floormod %i$i, %q$i : i64(4)\n"
      "%m$i = lt %r$i, %two$i : bool(4)\n%v$i = select %m$i, %t, %in1 : $T(4)\n",
-     by_position, ANY},
+     by_position, ANY, 1},
     {"%a$i = rename %t slots=(1, 1, 3, 3) : $T(4)\n%b$i = rename %t slots=(0, 0, 2, 2) : $T(4)\n"
      "%zero$i = constant 0 : i64\n%one$i = constant 1 : i64\n%five$i = constant 5 : i64\n"
      "%x$i, %y$i = for %zero$i, %five$i, %one$i, %a$i, %b$i : $T(4), $T(4) "
@@ -380,7 +427,7 @@ static const lane_case cases[] = {
      "%i$i = iota slot*1 : i64(4)\n%two$i = constant 2 : i64\n"
      "%r$i = floormod %i$i, %two$i : i64(4)\n%m$i = eq %r$i, %zero$i : bool(4)\n"
      "%v$i = select %m$i, %y$i, %x$i : $T(4)\n",
-     by_loop, ANY},
+     by_loop, ANY, 1},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
@@ -415,6 +462,11 @@ static size_t append_word(base_text *out, const team *t, const char *word, int n
                    {"gray", gray_column},
                    {"slots", slot_column},
                    {"none", none_column}};
+    if (strncmp(word, "xor", 3) == 0) {
+        for (int slot = 0; slot < SLOTS; slot++)
+            base_text_format(out, "%s%d", slot > 0 ? ", " : "", slot * 3 % t->subgroup);
+        return 3;
+    }
     bool any = t->dtype == BASE_BOOL;
     const struct {
         const char *word, *text;
@@ -437,6 +489,9 @@ static size_t append_word(base_text *out, const team *t, const char *word, int n
                    {"A", 2 * t->lanes + 5},
                    {"B", 4 * t->lanes - 13},
                    {"C", CASES},
+                   {"D", 2 * t->subgroup},
+                   {"E", 2 * t->lanes},
+                   {"N", t->lanes + 1},
                    {"i", number}};
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
         if (strncmp(word, columns[i].word, strlen(columns[i].word)) == 0) {
@@ -475,6 +530,8 @@ static bool is_state(base_dtype dtype) {
 }
 
 static bool case_applies(const team *t, const lane_case *c) {
+    if (t->subgroup < c->least)
+        return false;
     switch (c->needs) {
     case ANY:
         return true;
@@ -634,6 +691,16 @@ static void subgroups_of_8_and_16(void **state) {
     check_team(BASE_I64, 256, 16);
 }
 
+static void narrow_subgroups(void **state) {
+    (void)state;
+    check_team(BASE_F32, 32, 4);
+    check_team(BASE_F32, 8, 1);
+    check_team(BASE_I32, 32, 2);
+    check_team(BASE_I64, 16, 4);
+    check_team(BASE_I64, 16, 2);
+    check_team(BASE_BOOL, 24, 1);
+}
+
 static void every_type(void **state) {
     (void)state;
     check_team(BASE_I64, 64, 32);
@@ -647,9 +714,9 @@ static void every_type(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_register),    cmocka_unit_test(one_subgroup_of_several_registers),
-        cmocka_unit_test(subgroups_of_32), cmocka_unit_test(subgroups_of_8_and_16),
-        cmocka_unit_test(every_type),
+        cmocka_unit_test(one_register),     cmocka_unit_test(one_subgroup_of_several_registers),
+        cmocka_unit_test(subgroups_of_32),  cmocka_unit_test(subgroups_of_8_and_16),
+        cmocka_unit_test(narrow_subgroups), cmocka_unit_test(every_type),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
