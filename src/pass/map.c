@@ -15,6 +15,8 @@
  */
 #include "pass/map_internal.h"
 
+#include "ir/clone.h"
+
 static void map_region(map_state *state, ir_region *from, ir_region *to);
 static ir_value *map_use(map_state *state, ir_value *old_value);
 
@@ -267,6 +269,7 @@ static void map_region(map_state *state, ir_region *from, ir_region *to) {
 
 pass_result pass_map(ir_module *module, pass_context *context) {
     map_state state = {.module = module, .context = context, .sweep = -1};
+    const ir_module *tile = ir_module_clone(module->arena, module);
     int32_t count = module->next_value;
     state.axes = analysis_axes_find(module->arena, module);
     state.sweeps = analysis_sweeps_find(module->arena, module, &state.axes);
@@ -283,6 +286,7 @@ pass_result pass_map(ir_module *module, pass_context *context) {
     map_storages(&state);
     if (state.failed)
         return PASS_FAILED;
+    module->implements = tile;
     module->level = IR_MAPPED;
     state.builder = (ir_builder){.module = module};
     ir_region *mapped = BASE_NEW(module->arena, ir_region);

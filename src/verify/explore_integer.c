@@ -15,6 +15,18 @@ int64_t explore_wrapped(base_dtype dtype, int64_t value) {
     return negative ? (int64_t)(low | ~((UINT64_C(1) << bits) - 1)) : (int64_t)low;
 }
 
+/* A store saturates, a cast wraps; to bool it is whether it is not 0. */
+int64_t explore_converted(const ir_op *cast, int64_t value) {
+    base_dtype to = cast->results[0]->type.dtype;
+    int64_t bits = 8 * base_dtype_size(to);
+    if (cast->attributes.rounding == IR_ROUND_ZERO || to == BASE_BOOL || bits == 64)
+        return explore_wrapped(to, value);
+    bool is_signed = base_dtype_kind_of(to) == BASE_KIND_SIGNED;
+    int64_t greatest = (INT64_C(1) << (is_signed ? bits - 1 : bits)) - 1;
+    int64_t least = is_signed ? -greatest - 1 : 0;
+    return value < least ? least : value > greatest ? greatest : value;
+}
+
 /* name: the expression of x, y (as 64 unsigned bits) or a, b. */
 #define FUNCTION(name, expression)                                                                 \
     static int64_t name(base_dtype dtype, int64_t a, int64_t b) {                                  \

@@ -44,6 +44,9 @@ explore_function explore_integer_function(ir_opcode opcode);
 /* The value as the dtype holds it. */
 int64_t explore_wrapped(base_dtype dtype, int64_t value);
 
+/* What a cast between integers makes of a number. */
+int64_t explore_converted(const ir_op *cast, int64_t value);
+
 /* Calls visit for the ops of the module at places of several sizes until the work is used up. */
 void explore_module(verify_state *state, void (*visit)(explore_place *place, const ir_op *op));
 

@@ -10,12 +10,14 @@
 #include <string.h>
 
 enum {
-    WORK = 120000,
+    WORK = 1200000,
+    TILE_WORK = 300000, /* of a round */
     GROUPS = 3,
     SHORT = 128, /* iterations of a loop that is replayed whole; else these at its ends: */
     FIRST = 3,
     LAST = 2,
-    ARRAY_WORDS = 1 << 13 /* of an array that is followed */
+    ARRAY_WORDS = 1 << 16, /* of an array that is followed */
+    HELD = 1 << 18         /* positions of one whose signatures are followed */
 };
 
 bool replay_is_news(replay *r, const ir_op *op) {
@@ -34,20 +36,24 @@ static void replay_region(replay *r, const ir_region *region);
 /* Nothing is known of what the region pushes and stores. */
 static void pass_over(replay *r, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        if (op->opcode == IR_PUSH)
+        if (op->opcode == IR_PUSH || op->opcode == IR_PUT)
             replay_array_of(r, op->operands[0])->maybe = true;
         replay_tensor *tensor =
             op->opcode == IR_STORE ? replay_tensor_of(r, op->operands[0]) : NULL;
         if (tensor != NULL)
             tensor->maybe = true;
+        if (tensor != NULL)
+            replay_open(r, tensor);
         for (int k = 0; k < op->region_count; k++)
             pass_over(r, op->regions[k]);
     }
 }
 
 static void forget_results(replay *r, const ir_op *op) {
-    for (int i = 0; i < op->result_count; i++)
-        replay_clear(replay_of(r, op->results[i]));
+    for (int i = 0; i < op->result_count; i++) {
+        replay_clear(r, replay_of(r, op->results[i]));
+        replay_forget(r, replay_of(r, op->results[i]));
+    }
     for (int k = 0; k < op->region_count; k++)
         pass_over(r, op->regions[k]);
 }
@@ -56,7 +62,7 @@ static void replay_iteration(replay *r, const ir_op *op, int64_t index) {
     const ir_region *body = op->regions[0];
     const ir_op *yield = ir_region_yield(body);
     replay_value *counter = replay_of(r, body->arguments[0]);
-    replay_clear(counter);
+    replay_clear(r, counter);
     replay_numbers(r, counter)[0] = index;
     for (int i = 0; i < op->result_count; i++)
         replay_copy(r, replay_of(r, body->arguments[1 + i]), replay_of(r, op->results[i]));
@@ -85,10 +91,11 @@ static void replay_for(replay *r, const ir_op *op) {
     for (int i = 0; i < op->result_count; i++)
         replay_copy(r, replay_of(r, op->results[i]), replay_of(r, op->operands[3 + i]));
     int64_t trips = span > 0 ? (span - 1) / step + 1 : 0;
-    if (trips > SHORT)
+    bool whole = r->signing || trips <= SHORT;
+    if (!whole)
         pass_over(r, op->regions[0]);
     for (int64_t i = 0; i < trips && r->work > 0; i++) {
-        if (trips > SHORT && i == FIRST)
+        if (!whole && i == FIRST)
             i = trips - LAST;
         replay_iteration(r, op, lo + i * step);
     }
@@ -107,6 +114,17 @@ static void replay_if(replay *r, const ir_op *op) {
         replay_copy(r, replay_of(r, op->results[i]), replay_of(r, yield->operands[i]));
 }
 
+static void start_held(replay *r, const ir_op *op, replay_array *array) {
+    int slots = op->results[0]->type.slots, positions = slots > 0 ? r->lanes * slots : 1;
+    if (!r->signing || array->cells > HELD / positions) {
+        array->held = NULL;
+    } else if (array->held == NULL || array->cells * positions > array->held_capacity) {
+        array->held_capacity = array->cells * positions;
+        array->held = BASE_NEW_ARRAY(r->arena, signature_value, array->held_capacity + 1);
+    }
+    array->positions = positions;
+}
+
 static void start_array(replay *r, const ir_op *op) {
     replay_array *array = replay_array_of(r, op->results[0]);
     int64_t cells = 0;
@@ -122,6 +140,7 @@ static void start_array(replay *r, const ir_op *op) {
     array->cells = cells;
     array->words = words;
     memset(array->unset, 0xff, sizeof(uint64_t) * (size_t)(cells * words));
+    start_held(r, op, array);
 }
 
 static void replay_op(replay *r, const ir_op *op) {
@@ -137,6 +156,12 @@ static void replay_op(replay *r, const ir_op *op) {
         replay_pull(r, op);
     else if (op->opcode == IR_PUSH)
         replay_push(r, op);
+    else if (op->opcode == IR_PUT)
+        replay_put(r, op);
+    else if (op->opcode == IR_GET)
+        replay_get(r, op);
+    else if (op->opcode == IR_SCRATCH)
+        replay_start_scratch(r, op);
     else if (op->opcode == IR_PRIVATE)
         start_array(r, op);
     else if (op->opcode == IR_SELECT)
@@ -170,6 +195,46 @@ static void follow_outputs(replay *r, const ir_region *region) {
     }
 }
 
+/* What the tile program stores in the programs of the group. */
+static bool run_tile(replay *r) {
+    replay_programs at;
+    int64_t programs[IR_MAX_PROGRAMS] = {0};
+    int32_t writer = 0;
+    bool known = replay_programs_first(&at, r, r->group);
+    while (known) {
+        replay_programs_read(&at, r, programs, &writer);
+        if (!signature_tile_program(r->tile, programs, writer))
+            return false;
+        if (!replay_programs_next(&at))
+            return true;
+    }
+    return false;
+}
+
+static void start_signing(replay *r) {
+    const ir_module *module = r->state->module;
+    r->signing = module->implements != NULL;
+    r->setting.loaded = r->loaded;
+    if (!r->signing)
+        return;
+    signature_memory_start(&r->wanted, r->arena, module->parameter_count);
+    signature_memory_start(&r->stored, r->arena, module->parameter_count);
+    r->tile =
+        signature_tile_create(r->state, module->implements, &r->setting, &r->wanted, TILE_WORK);
+}
+
+static void replay_groups(replay *r, int64_t groups) {
+    const ir_module *module = r->state->module;
+    for (int g = 0; g < GROUPS && g < groups && r->work > 0; g++) {
+        r->group = g == 0 ? 0 : g == 1 ? groups - 1 : 1;
+        for (int i = 0; i < module->parameter_count; i++)
+            r->tensors[i].maybe = false;
+        r->signing = r->signing && run_tile(r);
+        replay_region(r, &module->body);
+        r->run++;
+    }
+}
+
 static void replay_round(replay *r, int round) {
     const ir_module *module = r->state->module;
     int64_t groups = 1;
@@ -177,13 +242,10 @@ static void replay_round(replay *r, int round) {
         (module->groups != NULL && !layout_extent_evaluate(module->groups, r->sizes, &groups)))
         return;
     follow_outputs(r, &module->body);
-    for (int g = 0; g < GROUPS && g < groups && r->work > 0; g++) {
-        r->group = g == 0 ? 0 : g == 1 ? groups - 1 : 1;
-        for (int i = 0; i < module->parameter_count; i++)
-            r->tensors[i].maybe = false;
-        replay_region(r, &module->body);
-        r->run++;
-    }
+    start_signing(r);
+    replay_groups(r, groups);
+    if (r->signing && r->work > 0 && r->state->broken == 0)
+        signature_compare(r->state, &r->setting, &r->wanted, &r->stored);
 }
 
 /* ---- setting up ---- */
@@ -228,6 +290,14 @@ static bool start_values(replay *r, const ir_region *region) {
     return true;
 }
 
+static bool lanes_are_programs(const ir_module *module) {
+    for (int i = 0; i < module->axis_count; i++)
+        if (module->axes[i].is_program &&
+            layout_axis_radix(&module->axes[i].digits, LAYOUT_LANE) > 1)
+            return true;
+    return false;
+}
+
 void verify_replay(verify_state *state) {
     const ir_module *module = state->module;
     replay r = {.state = state,
@@ -244,6 +314,8 @@ void verify_replay(verify_state *state) {
     r.writes = BASE_NEW_ARRAY(r.arena, uint64_t, REPLAY_WRITES);
     if (module->lanes < 1 || !start_values(&r, &module->body))
         return;
+    r.lanes_are_programs = lanes_are_programs(module);
+    r.setting = (signature_setting){.table = signature_table_create(r.arena), .sizes = r.sizes};
     for (int round = 0; round < REPLAY_ROUNDS && r.work > 0; round++)
         replay_round(&r, round);
 }

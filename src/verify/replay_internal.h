@@ -15,23 +15,35 @@
 #ifndef VERIFY_REPLAY_INTERNAL_H
 #define VERIFY_REPLAY_INTERNAL_H
 
-#include "verify/explore_internal.h"
+#include "verify/signature_internal.h"
 
-enum { REPLAY_ROUNDS = 3 };
+enum { REPLAY_ROUNDS = 5 };
 enum { REPLAY_WRITES = 1 << 13 /* that are remembered */ };
-enum { REPLAY_POSITIONS = 1024, REPLAY_WORDS = REPLAY_POSITIONS / 64 };
+/* Positions of a value: 1024 lanes of 32 slots. */
+enum { REPLAY_POSITIONS = 1 << 15, REPLAY_WORDS = REPLAY_POSITIONS / 64 };
 
 typedef enum replay_plane {
     REPLAY_OUTSIDE,
     REPLAY_UNSET,
     REPLAY_STANDIN,
+    REPLAY_UNNUMBERED, /* where a number of a `partly` known value is not known */
     REPLAY_PLANES
 } replay_plane;
+
+/* Signatures by position, or one for all; shared by values that have the same. */
+typedef struct replay_marks {
+    int references, count;
+    bool partial;              /* some may be a partial result */
+    struct replay_marks *next; /* in the list of free ones */
+    signature *items;
+} replay_marks;
 
 typedef struct replay_value {
     int positions, words;
     uint64_t *plane[REPLAY_PLANES]; /* a bit for each position */
     bool known;                     /* integers and bools: the numbers are exact */
+    bool partly;                    /* .. but where they are unnumbered */
+    replay_marks *marks;            /* signatures; NULL: constants */
     int64_t *number;                /* by position; NULL until known once */
     const ir_constant *literal;     /* every position holds it, or NULL */
     const ir_constant *standin;     /* what stand-ins hold */
@@ -42,6 +54,9 @@ typedef struct replay_array {
     int words;       /* of a cell; 0: not followed */
     uint64_t *unset; /* [cell * words] */
     bool maybe;      /* something that was not replayed may have pushed */
+    int positions;   /* of a cell */
+    int64_t held_capacity;
+    signature_value *held; /* private: [cell * positions]. scratch: [cell]. NULL: not followed */
 } replay_array;
 
 typedef struct replay_tensor {
@@ -69,6 +84,15 @@ typedef struct replay {
     int32_t run; /* groups replayed */
     const ir_value *when;
     int64_t work; /* that is left; 0: nothing is said any more */
+    bool signing; /* signatures are computed, and loops run whole */
+    bool lanes_are_programs;
+    signature_setting setting;
+    signature_memory wanted, stored;
+    signature_tile_run *tile;
+    replay_marks *unknown, *outside;
+    replay_marks *free[2]; /* of one position, of many */
+    void *meeting;         /* of replay_lanes.c: room for positions */
+    int meeting_positions;
     const ir_op *reported[BASE_DIAGNOSTIC_LIMIT];
     int reported_count;
 } replay;
@@ -78,7 +102,7 @@ replay_value *replay_of(const replay *r, const ir_value *value);
 uint64_t replay_word(const replay_value *value, replay_plane plane, int word);
 int64_t replay_number(const replay_value *value, int position);
 /* Makes the value one of elements that are not known. */
-void replay_clear(replay_value *value);
+void replay_clear(replay *r, replay_value *value);
 /* Room for the numbers, which become known. */
 int64_t *replay_numbers(replay *r, replay_value *value);
 void replay_copy(replay *r, replay_value *to, const replay_value *from);
@@ -94,6 +118,8 @@ void replay_store(replay *r, const ir_op *op);
 void replay_pull(replay *r, const ir_op *op);
 void replay_push(replay *r, const ir_op *op);
 replay_array *replay_array_of(replay *r, const ir_value *array);
+/* Nothing will be compared of the tensor. */
+void replay_open(replay *r, const replay_tensor *tensor);
 /* NULL when the value is no tensor parameter. */
 replay_tensor *replay_tensor_of(replay *r, const ir_value *tensor);
 
@@ -105,6 +131,45 @@ void replay_index_planes(const replay *r, const ir_op *op, int word, uint64_t pl
 /* The number of the cell at a position; false when it is unknown or not inside the tensor. */
 bool replay_cell(replay *r, const ir_op *op, const replay_tensor *tensor, int position, int slots,
                  int64_t *cell);
+
+/* ---- replay_marks.c: signatures, when r->signing ---- */
+/* What is known of a position. */
+signature_value replay_at(const replay *r, const replay_value *value, int position);
+/* Sets all positions of a value, by number; replay_set_end once after the last. */
+void replay_set_begin(replay *r, replay_value *value);
+void replay_set(replay *r, replay_value *value, int position, signature_value to);
+void replay_set_end(replay *r, replay_value *value);
+/* Nothing may be said of the value. */
+void replay_forget(replay *r, replay_value *value);
+void replay_share_marks(replay *r, replay_value *to, replay_marks *marks);
+/* The signatures (and, of integers, the numbers) of what an op computes. */
+void replay_marks_compute(replay *r, const ir_op *op);
+void replay_marks_load(replay *r, const ir_op *op, const uint64_t *active, bool decided);
+void replay_marks_store(replay *r, const ir_op *op, int position, int64_t cell);
+
+/* ---- replay_lanes.c: ops by which lanes and slots meet ---- */
+bool replay_is_collective(const ir_op *op);
+void replay_collective(replay *r, const ir_op *op);
+
+/* ---- replay_scratch.c ---- */
+void replay_start_scratch(replay *r, const ir_op *op);
+void replay_put(replay *r, const ir_op *op);
+void replay_get(replay *r, const ir_op *op);
+
+/* ---- replay_programs.c ---- */
+/* The programs of a group, one after the other. */
+typedef struct replay_programs {
+    int count;
+    int64_t first[IR_MAX_PROGRAMS], end[IR_MAX_PROGRAMS], next[IR_MAX_PROGRAMS];
+    int64_t ordinal_radix[IR_MAX_PROGRAMS];
+} replay_programs;
+
+/* False when the group has none, or the digits do not say which. */
+bool replay_programs_first(replay_programs *at, const replay *r, int64_t group);
+bool replay_programs_next(replay_programs *at);
+/* The indices of the program, and a number for it. */
+void replay_programs_read(const replay_programs *at, const replay *r,
+                          int64_t programs[IR_MAX_PROGRAMS], int32_t *writer);
 
 /* ---- replay_sizes.c ---- */
 /* Sizes and tensors of the round; nothing is written yet. False when no call has these sizes. */

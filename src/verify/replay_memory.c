@@ -29,6 +29,11 @@ static int32_t lane_of(int positions, int position, int slots) {
     return positions == 1 ? 0 : 1 + position / slots;
 }
 
+void replay_open(replay *r, const replay_tensor *tensor) {
+    if (r->signing)
+        r->stored.open[tensor - r->tensors] = true;
+}
+
 static int slots_of(const ir_value *value) {
     return value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
 }
@@ -63,7 +68,7 @@ void replay_load(replay *r, const ir_op *op) {
     const replay_tensor *tensor = replay_tensor_of(r, op->operands[0]);
     const ir_access *access = op->attributes.access;
     uint64_t active[REPLAY_WORDS];
-    replay_clear(result);
+    replay_clear(r, result);
     bool decided = replay_active(r, op, result->positions, active);
     bool range = access->mask_kind == IR_MASK_RANGE;
     r->work -= 4 + result->words + (range ? result->positions : 0);
@@ -76,6 +81,10 @@ void replay_load(replay *r, const ir_op *op) {
     bool out = tensor != NULL && tensor->mode == IR_OUT;
     if (out && decided && tensor->owner != NULL)
         check_outputs(r, op, tensor, active);
+    if (r->signing) {
+        replay_marks_load(r, op, active, decided);
+        return;
+    }
     if (out || base_dtype_is_float(op->results[0]->type.dtype))
         return;
     int64_t *numbers = replay_numbers(r, result);
@@ -140,8 +149,14 @@ static void write_cells(replay *r, const ir_op *op, replay_tensor *tensor, int p
     r->work -= 2 * positions;
     for (int p = 0; p < positions; p++) {
         int64_t cell = 0;
-        if (!bit_of(active, p) || !replay_cell(r, op, tensor, p, slots, &cell))
+        if (!bit_of(active, p))
             continue;
+        if (!replay_cell(r, op, tensor, p, slots, &cell)) {
+            replay_open(r, tensor);
+            continue;
+        }
+        if (r->signing)
+            replay_marks_store(r, op, p, cell);
         if (once)
             write_cell(r, op, cell);
         if (tensor->owner != NULL)
@@ -154,10 +169,11 @@ void replay_store(replay *r, const ir_op *op) {
     replay_tensor *tensor = replay_tensor_of(r, op->operands[0]);
     uint64_t active[REPLAY_WORDS];
     r->work -= 4 + value->words;
-    if (tensor == NULL || tensor->cells < 0)
+    if (tensor == NULL)
         return;
     if (!replay_active(r, op, value->positions, active)) {
         tensor->maybe = true;
+        replay_open(r, tensor);
         return;
     }
     check_observed(r, op, value, active, value->words);
@@ -173,16 +189,34 @@ static bool cell_of(const replay *r, const ir_op *op, const replay_array *array,
     return *cell >= 0 && *cell < array->cells;
 }
 
+static void pull_held(replay *r, const replay_array *array, int64_t cell, replay_value *result) {
+    if (array->held == NULL || array->positions != result->positions) {
+        replay_forget(r, result);
+        return;
+    }
+    replay_set_begin(r, result);
+    for (int p = 0; p < result->positions; p++)
+        replay_set(r, result, p,
+                   bit_of(result->plane[REPLAY_UNSET], p)
+                       ? (signature_value){.mark = SIGNATURE_OUTSIDE}
+                       : array->held[cell * array->positions + p]);
+    replay_set_end(r, result);
+}
+
 void replay_pull(replay *r, const ir_op *op) {
     replay_array *array = replay_array_of(r, op->operands[0]);
     replay_value *result = replay_of(r, op->results[0]);
     int64_t cell = 0;
-    replay_clear(result);
+    replay_clear(r, result);
     r->work -= 2 + result->words;
-    if (array->maybe || !cell_of(r, op, array, &cell))
+    if (array->maybe || !cell_of(r, op, array, &cell)) {
+        replay_forget(r, result);
         return;
+    }
     for (int w = 0; w < result->words && w < array->words; w++)
         result->plane[REPLAY_UNSET][w] = array->unset[cell * array->words + w];
+    if (r->signing)
+        pull_held(r, array, cell, result);
 }
 
 /* Another sweep may make elements of what is outside in this one (pad): to it, it is unset. */
@@ -207,6 +241,9 @@ void replay_push(replay *r, const ir_op *op) {
         array->maybe = true;
         return;
     }
+    for (int p = 0; r->signing && p < array->positions && array->held != NULL; p++)
+        if (bit_of(active, p))
+            array->held[cell * array->positions + p] = replay_at(r, value, p);
     for (int w = 0; w < array->words; w++) {
         uint64_t *unset = &array->unset[cell * array->words + w];
         uint64_t missing = replay_word(value, REPLAY_OUTSIDE, w) |

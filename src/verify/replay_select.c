@@ -87,7 +87,9 @@ void replay_select(replay *r, const ir_op *op) {
     const replay_value *condition = replay_of(r, op->operands[0]);
     const replay_value *a = replay_of(r, op->operands[1]), *b = replay_of(r, op->operands[2]);
     r->work -= 2 + result->words + (condition->known ? result->positions : 0);
-    replay_clear(result);
+    replay_clear(r, result);
     select_planes(result, condition, a, b);
     select_numbers(r, result, condition, a, b);
+    if (r->signing)
+        replay_marks_compute(r, op);
 }

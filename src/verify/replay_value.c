@@ -19,16 +19,18 @@ int64_t replay_number(const replay_value *value, int position) {
     return position < value->positions ? value->number[position] : 0;
 }
 
-void replay_clear(replay_value *value) {
+void replay_clear(replay *r, replay_value *value) {
     memset(value->plane[0], 0, sizeof(uint64_t) * (size_t)(value->words * REPLAY_PLANES));
-    value->known = false;
+    value->known = value->partly = false;
     value->literal = value->standin = NULL;
+    replay_share_marks(r, value, NULL);
 }
 
 int64_t *replay_numbers(replay *r, replay_value *value) {
     if (value->number == NULL)
         value->number = BASE_NEW_ARRAY(r->arena, int64_t, value->positions);
     value->known = true;
+    value->partly = false;
     r->work -= value->positions;
     return value->number;
 }
@@ -39,12 +41,15 @@ void replay_copy(replay *r, replay_value *to, const replay_value *from) {
             to->plane[plane][w] = replay_word(from, (replay_plane)plane, w);
     to->literal = from->literal;
     to->standin = from->standin;
-    to->known = from->known;
-    if (!from->known)
+    to->known = to->partly = false;
+    replay_share_marks(r, to, from->marks);
+    if (!from->known && !from->partly)
         return;
     int64_t *numbers = replay_numbers(r, to);
     for (int p = 0; p < to->positions; p++)
         numbers[p] = replay_number(from, p);
+    to->known = from->known;
+    to->partly = from->partly;
 }
 
 /* ---- leaves ---- */
@@ -64,7 +69,7 @@ static void replay_iota(replay *r, const ir_op *op, replay_value *result) {
 
 static void replay_leaf(replay *r, const ir_op *op, replay_value *result) {
     int64_t size = 0;
-    replay_clear(result);
+    replay_clear(r, result);
     if (op->opcode == IR_CONSTANT) {
         result->literal = &op->attributes.constant;
         if (!base_dtype_is_float(op->attributes.constant.dtype))
@@ -74,8 +79,17 @@ static void replay_leaf(replay *r, const ir_op *op, replay_value *result) {
             set_number(r, result, size);
     } else if (op->opcode == IR_GROUP) {
         set_number(r, result, r->group);
+    } else if (op->opcode == IR_BLOCK) {
+        int cluster = r->state->module->cluster;
+        set_number(r, result, r->group % (cluster > 1 ? cluster : 1));
     } else if (op->opcode == IR_IOTA) {
         replay_iota(r, op, result);
+    } else if (op->opcode == IR_PARAMETER && r->signing) {
+        replay_set_begin(r, result);
+        replay_set(
+            r, result, 0,
+            signature_parameter(&r->setting, op->attributes.parameter, op->results[0]->type.dtype));
+        replay_set_end(r, result);
     }
 }
 
@@ -85,16 +99,18 @@ static void compute_numbers(replay *r, const ir_op *op, replay_value *result) {
     const replay_value *b = op->operand_count > 1 ? replay_of(r, op->operands[1]) : NULL;
     base_dtype dtype = op->results[0]->type.dtype;
     explore_function function = explore_integer_function(op->opcode);
-    bool same = op->opcode == IR_BROADCAST ||
-                (op->opcode == IR_CAST && op->attributes.rounding == IR_ROUND_ZERO);
+    bool same = op->opcode == IR_BROADCAST || op->opcode == IR_CAST;
     if (base_dtype_is_float(dtype) || !a->known || (b != NULL && !b->known) ||
         op->operand_count > 2 || (function == NULL && !same))
         return;
     int64_t *numbers = replay_numbers(r, result);
     for (int p = 0; p < result->positions; p++) {
         int64_t x = replay_number(a, p);
-        int64_t y = same ? x : function(dtype, x, b != NULL ? replay_number(b, p) : 0);
-        numbers[p] = explore_wrapped(dtype, y);
+        numbers[p] =
+            op->opcode == IR_CAST ? explore_converted(op, x)
+            : same
+                ? x
+                : explore_wrapped(dtype, function(dtype, x, b != NULL ? replay_number(b, p) : 0));
     }
 }
 
@@ -129,7 +145,7 @@ static void replay_join(replay *r, const ir_op *op, int carry) {
     const replay_value *kept = replay_of(r, op->operands[carry]);
     const replay_value *entering = replay_of(r, op->operands[1 - carry]);
     bool neutral = entering->standin != NULL && joins_identity(op, entering->standin, carry);
-    replay_clear(result);
+    replay_clear(r, result);
     for (int w = 0; w < result->words; w++) {
         uint64_t standin = neutral ? 0 : replay_word(entering, REPLAY_STANDIN, w);
         uint64_t faulty = replay_word(entering, REPLAY_OUTSIDE, w) | standin;
@@ -144,22 +160,6 @@ static void replay_join(replay *r, const ir_op *op, int carry) {
     }
 }
 
-/* Lanes, or slots, become one: outside where one of them is. */
-static void replay_gather(replay *r, const ir_op *op) {
-    replay_value *result = replay_of(r, op->results[0]);
-    const replay_value *from = replay_of(r, op->operands[0]);
-    int group = from->positions / (result->positions > 0 ? result->positions : 1);
-    replay_clear(result);
-    r->work -= from->positions;
-    for (int p = 0; p < from->positions && group > 0; p++) {
-        int to = p / group < result->positions ? p / group : result->positions - 1;
-        uint64_t bit = UINT64_C(1) << (to % 64), own = UINT64_C(1) << (p % 64);
-        for (int plane = 0; plane < REPLAY_STANDIN; plane++)
-            if ((from->plane[plane][p / 64] & own) != 0)
-                result->plane[plane][to / 64] |= bit;
-    }
-}
-
 void replay_compute(replay *r, const ir_op *op) {
     replay_value *result = replay_of(r, op->results[0]);
     r->work -= 2 + result->words;
@@ -167,20 +167,22 @@ void replay_compute(replay *r, const ir_op *op) {
         replay_leaf(r, op, result);
         return;
     }
-    if (op->opcode == IR_FOLD || op->opcode == IR_COMBINE) {
-        replay_gather(r, op);
-        return;
-    }
-    int carry = r->carry[op->results[0]->number];
-    if (carry != 0) {
-        replay_join(r, op, carry - 1);
+    if (replay_is_collective(op)) {
+        replay_collective(r, op);
         return;
     }
     if (op->opcode == IR_BROADCAST) {
         replay_copy(r, result, replay_of(r, op->operands[0]));
         return;
     }
-    replay_clear(result);
-    combine_planes(r, op, result);
-    compute_numbers(r, op, result);
+    int carry = r->carry[op->results[0]->number];
+    if (carry != 0) {
+        replay_join(r, op, carry - 1);
+    } else {
+        replay_clear(r, result);
+        combine_planes(r, op, result);
+        compute_numbers(r, op, result);
+    }
+    if (r->signing)
+        replay_marks_compute(r, op);
 }

@@ -76,6 +76,19 @@ static void verify_sharing(verify_state *state) {
     verify_value_ranges(state);
 }
 
+/* The tile program that the module says it implements: formed, or nothing can be compared. */
+static void verify_implements(verify_state *state) {
+    verify_state inner = *state;
+    inner.module = state->module->implements;
+    inner.visible =
+        BASE_NEW_ARRAY(state->diagnostics->arena, const ir_value *, inner.module->next_value);
+    verify_structure(&inner);
+    verify_access_forms(&inner);
+    if (inner.broken == 0)
+        verify_types(&inner);
+    state->broken = inner.broken;
+}
+
 bool verify_module(const ir_module *module, const char *disabled, base_diagnostics *diagnostics) {
     verify_state state = {.module = module, .disabled = disabled, .diagnostics = diagnostics};
     state.visible = BASE_NEW_ARRAY(diagnostics->arena, const ir_value *, module->next_value);
@@ -83,6 +96,8 @@ bool verify_module(const ir_module *module, const char *disabled, base_diagnosti
     verify_access_forms(&state);
     if (state.broken == 0)
         verify_types(&state);
+    if (state.broken == 0 && module->level != IR_TILE && module->implements != NULL)
+        verify_implements(&state);
     if (state.broken == 0 && module->level != IR_TILE)
         verify_axes(&state);
     if (state.broken == 0 && module->level == IR_MAPPED)

@@ -1,0 +1,188 @@
+/* Replay of ops by which lanes and slots meet: fold, combine, shuffle, rename, xorslot, uniform.
+ *
+ *     %f = fold sum %a         a state of slots 0 .. k-1 becomes one per lane
+ *     %w = combine sum %f      .. of lanes, one for all
+ *     %s = shuffle %a lanes=(2, 1)      lane 1 takes what lane 2 has
+ */
+#include "verify/replay_internal.h"
+
+#include <string.h>
+
+typedef struct position {
+    signature_value value;
+    bool plane[REPLAY_PLANES];
+} position;
+
+/* All positions of an operand, and what becomes of them. */
+typedef struct meeting {
+    replay *r;
+    const ir_op *op;
+    const replay_value *from;
+    replay_value *to;
+    int slots, subgroup; /* of the operand; lanes of a subgroup */
+    position *at, *next; /* [lane * slots + slot] */
+} meeting;
+
+bool replay_is_collective(const ir_op *op) {
+    return op->opcode == IR_FOLD || op->opcode == IR_COMBINE || op->opcode == IR_SHUFFLE ||
+           op->opcode == IR_RENAME || op->opcode == IR_XORSLOT || op->opcode == IR_UNIFORM;
+}
+
+static bool bit_of(const uint64_t *bits, int at) {
+    return (bits[at / 64] >> (at % 64) & 1) != 0;
+}
+
+static void read_positions(meeting *m) {
+    for (int p = 0; p < m->from->positions; p++) {
+        m->at[p].value = replay_at(m->r, m->from, p);
+        for (int plane = 0; plane < REPLAY_PLANES; plane++)
+            m->at[p].plane[plane] = bit_of(m->from->plane[plane], p);
+    }
+}
+
+static void write_positions(meeting *m) {
+    replay_set_begin(m->r, m->to);
+    for (int p = 0; p < m->to->positions; p++) {
+        const position *made = &m->at[p];
+        replay_set(m->r, m->to, p, made->value);
+        for (int plane = 0; plane < REPLAY_UNNUMBERED; plane++)
+            if (made->plane[plane])
+                m->to->plane[plane][p / 64] |= UINT64_C(1) << (p % 64);
+    }
+    replay_set_end(m->r, m->to);
+    if (!m->r->signing)
+        replay_share_marks(m->r, m->to, NULL);
+}
+
+static const position nowhere = {.value = {.mark = SIGNATURE_OUTSIDE}, .plane = {true}};
+
+/* ---- states that are joined ---- */
+static position joined(const meeting *m, const position *a, const position *b) {
+    const ir_attributes *attributes = &m->op->attributes;
+    base_dtype dtype = m->op->results[0]->type.dtype;
+    ir_opcode opcode = signature_joining_opcode(attributes->monoid, attributes->nan, dtype);
+    position result = {.value =
+                           signature_combined(&m->r->setting, opcode, dtype, a->value, b->value)};
+    for (int plane = 0; plane < REPLAY_STANDIN; plane++)
+        result.plane[plane] = a->plane[plane] || b->plane[plane];
+    return result;
+}
+
+static void fold(meeting *m) {
+    for (int lane = 0; lane < m->r->lanes; lane++) {
+        position sum = m->at[lane * m->slots];
+        for (int s = 1; s < m->slots; s++)
+            sum = joined(m, &sum, &m->at[lane * m->slots + s]);
+        m->next[lane] = sum;
+    }
+    memcpy(m->at, m->next, sizeof(position) * (size_t)m->r->lanes);
+}
+
+/* Every lane joins itself, without the top bit of the mask, and the lane across. */
+static void combine_across(meeting *m, int64_t mask) {
+    int top = 1, positions = m->r->lanes * m->slots;
+    while (top * 2 <= mask)
+        top *= 2;
+    for (int p = 0; p < positions; p++) {
+        int lane = p / m->slots % m->subgroup, first = p / m->slots - lane, slot = p % m->slots;
+        int left = lane & ~top, right = left ^ (int)mask;
+        bool there = mask > 0 && right < m->subgroup;
+        m->next[p] = there ? joined(m, &m->at[(first + left) * m->slots + slot],
+                                    &m->at[(first + right) * m->slots + slot])
+                           : nowhere;
+    }
+    memcpy(m->at, m->next, sizeof(position) * (size_t)positions);
+}
+
+static void combine(meeting *m) {
+    const ir_list *masks = &m->op->attributes.lanes;
+    for (int i = 0; i < masks->count; i++)
+        combine_across(m, masks->items[i]);
+    for (int mask = m->subgroup / 2; masks->count == 0 && mask > 0; mask /= 2)
+        combine_across(m, mask);
+}
+
+/* ---- positions that move ---- */
+/* The product of a matrix over GF(2), by columns, and the bits of a number. */
+static int64_t product(const ir_list *columns, int number) {
+    int64_t sum = 0;
+    for (int i = 0; i < columns->count && i < 31; i++)
+        if ((number >> i & 1) != 0)
+            sum ^= columns->items[i];
+    return sum;
+}
+
+/* The position that lands at slot `slot` of a thread; -1: none. */
+static int64_t origin_of(const meeting *m, int thread, int slot) {
+    const ir_attributes *attributes = &m->op->attributes;
+    int lane = thread % m->subgroup;
+    int64_t from = lane, chosen = slot;
+    if (m->op->opcode == IR_SHUFFLE) {
+        from = product(&attributes->lanes, lane);
+        from ^= slot < attributes->slots.count ? attributes->slots.items[slot] : 0;
+    } else if (m->op->opcode == IR_XORSLOT) {
+        chosen = slot ^ product(&attributes->lanes, lane);
+    } else if (m->op->opcode == IR_RENAME) {
+        chosen = slot < attributes->slots.count ? attributes->slots.items[slot] : -1;
+    }
+    if (from < 0 || from >= m->subgroup || chosen < 0 || chosen >= m->slots)
+        return -1;
+    return (thread - lane + from) * m->slots + chosen;
+}
+
+static void move(meeting *m) {
+    int slots = m->to->positions / m->r->lanes;
+    for (int p = 0; p < m->to->positions && slots > 0; p++) {
+        int64_t origin = origin_of(m, p / slots, p % slots);
+        m->next[p] = origin < 0 ? nowhere : m->at[origin];
+    }
+    memcpy(m->at, m->next, sizeof(position) * (size_t)m->to->positions);
+    m->to->standin = m->from->standin;
+}
+
+/* What all lanes hold alike; where they do not, it comes from all of them. */
+static void make_uniform(meeting *m) {
+    position *all = &m->at[0];
+    for (int lane = 1; lane < m->r->lanes; lane++) {
+        const position *other = &m->at[lane];
+        bool alike =
+            other->value.known == all->value.known && other->value.number == all->value.number;
+        if (other->value.mark != all->value.mark)
+            all->value.mark =
+                signature_union(m->r->setting.table, all->value.mark, other->value.mark);
+        all->value.known = all->value.known && alike;
+        for (int plane = 0; plane < REPLAY_PLANES; plane++)
+            all->plane[plane] = all->plane[plane] || other->plane[plane];
+    }
+}
+
+void replay_collective(replay *r, const ir_op *op) {
+    meeting m = {.r = r,
+                 .op = op,
+                 .from = replay_of(r, op->operands[0]),
+                 .to = replay_of(r, op->results[0]),
+                 .subgroup = ir_module_subgroup_lanes(r->state->module)};
+    int positions = m.from->positions > m.to->positions ? m.from->positions : m.to->positions;
+    positions = positions > r->lanes ? positions : r->lanes;
+    m.slots = m.from->positions / r->lanes;
+    replay_clear(r, m.to);
+    if (m.slots < 1 || m.subgroup < 1)
+        return;
+    r->work -= 4 * positions;
+    if (r->meeting_positions < positions) {
+        r->meeting = BASE_NEW_ARRAY(r->arena, position, 2 * positions);
+        r->meeting_positions = positions;
+    }
+    m.at = r->meeting;
+    m.next = m.at + r->meeting_positions;
+    read_positions(&m);
+    if (op->opcode == IR_FOLD)
+        fold(&m);
+    else if (op->opcode == IR_COMBINE)
+        combine(&m);
+    else if (op->opcode == IR_UNIFORM)
+        make_uniform(&m);
+    else
+        move(&m);
+    write_positions(&m);
+}

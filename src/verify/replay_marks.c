@@ -1,0 +1,326 @@
+/* Replay of signatures: from which elements each lane and slot computes (signature.h).
+ *
+ * A value's signatures are a vector that is shared by all values that have the same: what an op
+ * makes of one vector and constants is that vector.
+ *
+ *     %t = load %x[lane*1]     {x 0} {x 1} {x 2} ..      A
+ *     %d = sub %t, %m          {x 0, m} {x 1, m} ..      B, made from A and m
+ *     %e = mul %d, %d          the same                  B
+ */
+#include "verify/replay_internal.h"
+
+/* ---- vectors ---- */
+static replay_marks *new_marks(replay *r, int count) {
+    replay_marks **list = &r->free[count > 1];
+    replay_marks *marks = *list;
+    while (marks != NULL && marks->count != count) {
+        list = &marks->next;
+        marks = *list;
+    }
+    if (marks != NULL) {
+        *list = marks->next;
+    } else {
+        marks = BASE_NEW(r->arena, replay_marks);
+        marks->items = BASE_NEW_ARRAY(r->arena, signature, count);
+    }
+    marks->references = 0;
+    marks->count = count;
+    marks->partial = false;
+    return marks;
+}
+
+static void drop_marks(replay *r, replay_marks *marks) {
+    if (marks == NULL || --marks->references > 0)
+        return;
+    marks->next = r->free[marks->count > 1];
+    r->free[marks->count > 1] = marks;
+}
+
+void replay_share_marks(replay *r, replay_value *to, replay_marks *marks) {
+    if (marks != NULL)
+        marks->references++;
+    drop_marks(r, to->marks);
+    to->marks = marks;
+}
+
+static replay_marks *marks_of_one(replay *r, signature mark) {
+    replay_marks *marks = new_marks(r, 1);
+    marks->items[0] = mark;
+    marks->references = 1; /* its own */
+    return marks;
+}
+
+void replay_forget(replay *r, replay_value *value) {
+    if (r->unknown == NULL)
+        r->unknown = marks_of_one(r, SIGNATURE_UNKNOWN);
+    value->known = value->partly = false;
+    value->literal = NULL;
+    replay_share_marks(r, value, r->unknown);
+}
+
+/* ---- positions ---- */
+static bool bit_of(const uint64_t *bits, int position) {
+    return (bits[position / 64] >> (position % 64) & 1) != 0;
+}
+
+static signature mark_at(const replay *r, const replay_value *value, int position, bool known) {
+    if (value->marks != NULL)
+        return value->marks->items[value->marks->count == 1 ? 0 : position];
+    if (known)
+        return signature_number(r->setting.table, replay_number(value, position));
+    return value->literal != NULL ? signature_literal(r->setting.table, value->literal)
+                                  : (signature)SIGNATURE_CONSTANT;
+}
+
+signature_value replay_at(const replay *r, const replay_value *value, int position) {
+    int own = value->positions == 1 ? 0 : position;
+    bool known = value->known || (value->partly && !bit_of(value->plane[REPLAY_UNNUMBERED], own));
+    return (signature_value){.mark = mark_at(r, value, own, known),
+                             .known = known,
+                             .number = known ? replay_number(value, own) : 0};
+}
+
+void replay_set_begin(replay *r, replay_value *value) {
+    replay_share_marks(r, value, NULL);
+    replay_share_marks(r, value, new_marks(r, value->positions));
+    value->known = value->partly = false;
+    value->literal = NULL;
+}
+
+void replay_set(replay *r, replay_value *value, int position, signature_value to) {
+    value->marks->items[position] = to.mark;
+    value->marks->partial =
+        value->marks->partial || signature_is_partial(r->setting.table, to.mark);
+    uint64_t bit = UINT64_C(1) << (position % 64);
+    uint64_t *unnumbered = &value->plane[REPLAY_UNNUMBERED][position / 64];
+    *unnumbered = to.known ? *unnumbered & ~bit : *unnumbered | bit;
+    if (!to.known)
+        return;
+    if (value->number == NULL)
+        value->number = BASE_NEW_ARRAY(r->arena, int64_t, value->positions);
+    value->number[position] = to.number;
+    value->partly = true;
+}
+
+void replay_set_end(replay *r, replay_value *value) {
+    bool all = value->partly;
+    for (int p = 0; p < value->positions && all; p++)
+        all = !bit_of(value->plane[REPLAY_UNNUMBERED], p);
+    value->known = all;
+    value->partly = value->partly && !all;
+    r->work -= 2 * value->positions;
+}
+
+/* ---- what ops make of them ---- */
+/* All that differs comes from one vector, which may be handed on as it is; constants add nothing.
+ */
+static bool comes_from_one(const replay *r, const ir_op *op, replay_marks **one) {
+    *one = NULL;
+    for (int i = 0; i < op->operand_count; i++) {
+        const replay_value *operand = replay_of(r, op->operands[i]);
+        if (operand->marks == NULL)
+            continue;
+        if (operand->marks->partial || (*one != NULL && *one != operand->marks))
+            return false;
+        *one = operand->marks;
+    }
+    return *one != NULL;
+}
+
+static bool may_share(const replay *r, const ir_op *op) {
+    base_dtype dtype = op->results[0]->type.dtype;
+    if (!base_dtype_is_float(dtype))
+        return false;
+    if (op->opcode == IR_SELECT)
+        return !replay_of(r, op->operands[0])->known && !replay_of(r, op->operands[0])->partly &&
+               (replay_of(r, op->operands[1])->marks != NULL ||
+                replay_of(r, op->operands[2])->marks != NULL);
+    if (!signature_joins(op->opcode, dtype))
+        return true;
+    for (int i = 0; i < op->operand_count; i++)
+        if (replay_of(r, op->operands[i])->marks == NULL)
+            return false; /* the identity may begin a reduction */
+    return true;
+}
+
+static void compute_positions(replay *r, const ir_op *op) {
+    enum { OPERANDS = 3 };
+    replay_value *result = replay_of(r, op->results[0]);
+    const replay_value *operand[OPERANDS];
+    signature_value values[OPERANDS];
+    int count = op->operand_count < OPERANDS ? op->operand_count : OPERANDS;
+    for (int i = 0; i < count; i++)
+        operand[i] = replay_of(r, op->operands[i]);
+    replay_set_begin(r, result);
+    for (int p = 0; p < result->positions; p++) {
+        for (int i = 0; i < count; i++)
+            values[i] = replay_at(r, operand[i], p);
+        replay_set(r, result, p, signature_computed(&r->setting, op, values, count));
+    }
+    replay_set_end(r, result);
+}
+
+static bool is_constant_everywhere(const replay *r, const ir_op *op) {
+    for (int i = 0; i < op->operand_count; i++)
+        if (replay_of(r, op->operands[i])->marks != NULL)
+            return false;
+    return true;
+}
+
+void replay_marks_compute(replay *r, const ir_op *op) {
+    replay_value *result = replay_of(r, op->results[0]);
+    replay_marks *one = NULL;
+    if (ir_op_describe(op->opcode)->shape == IR_SHAPE_LEAF)
+        return;
+    if (is_constant_everywhere(r, op) && result->known)
+        replay_share_marks(r, result, NULL);
+    else if (may_share(r, op) && comes_from_one(r, op, &one))
+        replay_share_marks(r, result, one);
+    else
+        compute_positions(r, op);
+}
+
+/* ---- memory ---- */
+static int slots_of(const ir_value *value) {
+    return value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
+}
+
+static int parameter_of(const replay *r, const ir_op *op) {
+    const ir_module *module = r->state->module;
+    for (int i = 0; i < module->parameter_count; i++)
+        if (module->parameters[i].is_tensor && module->parameters[i].value == op->operands[0])
+            return i;
+    return -1;
+}
+
+/* One index at one position, and the marks of what it is made from. */
+static signature_value index_at(const replay *r, const ir_op *op, const ir_index *index,
+                                int position, int slots) {
+    const int operands[2] = {index->operand, index->vector};
+    signature_value sum = signature_of_number(&r->setting, 0);
+    int unknown = 0;
+    for (int i = 0; i < 2; i++) {
+        if (operands[i] < 0)
+            continue;
+        signature_value part = replay_at(r, replay_of(r, op->operands[operands[i]]), position);
+        sum.mark = signature_union(r->setting.table, sum.mark, part.mark);
+        sum.number = (int64_t)((uint64_t)sum.number + (uint64_t)part.number);
+        unknown += part.known ? 0 : 1;
+    }
+    if (unknown > 0 && (index->affine.count > 0 || (index->operand >= 0 && index->vector >= 0)))
+        sum.mark = SIGNATURE_UNKNOWN; /* a part of it has no name */
+    ir_position at = ir_module_position(r->state->module, position / slots, position % slots);
+    sum.number = (int64_t)((uint64_t)sum.number + (uint64_t)ir_affine_at(&index->affine, at));
+    sum.known = unknown == 0;
+    return sum;
+}
+
+/* The cell and the sources of its indices; false where it is not known. */
+static bool cell_at(const replay *r, const ir_op *op, const replay_tensor *tensor, int position,
+                    int slots, int64_t *cell, signature_value index[IR_MAX_RANK],
+                    signature *sources) {
+    const ir_access *access = op->attributes.access;
+    bool known = true;
+    *cell = 0;
+    *sources = SIGNATURE_CONSTANT;
+    for (int d = 0; d < access->rank; d++) {
+        index[d] = index_at(r, op, &access->index[d], position, slots);
+        *sources = signature_union(r->setting.table, *sources, index[d].mark);
+        known =
+            known && index[d].known && index[d].number >= 0 && index[d].number < tensor->extent[d];
+        *cell = known ? *cell * tensor->extent[d] + index[d].number : 0;
+    }
+    return known;
+}
+
+static int32_t writer_of(const replay *r, int positions, int position, int slots) {
+    int lane = positions == 1 ? 0 : position / slots;
+    return r->lanes_are_programs ? r->run * r->lanes + lane : r->run;
+}
+
+static signature_value element_at(const replay *r, const ir_op *op, int parameter, int position,
+                                  int slots) {
+    const replay_tensor *tensor = &r->tensors[parameter];
+    signature_value index[IR_MAX_RANK], value = signature_nothing(SIGNATURE_UNKNOWN);
+    signature sources = SIGNATURE_CONSTANT;
+    int64_t cell = 0;
+    bool known = cell_at(r, op, tensor, position, slots, &cell, index, &sources);
+    for (int d = 0; d < op->attributes.access->rank; d++)
+        if (index[d].known && (index[d].number < 0 || index[d].number >= tensor->extent[d]))
+            return signature_nothing(SIGNATURE_OUTSIDE);
+    if (tensor->mode == IR_IN && !known)
+        value = signature_element_at(&r->setting, parameter, index, op->attributes.access->rank);
+    if (!known || r->stored.open[parameter]) {
+        if (tensor->mode != IR_IN)
+            return value;
+    }
+    if (known) {
+        const signature_cell *stored =
+            tensor->mode == IR_IN ? NULL : signature_memory_find(&r->stored, parameter, cell);
+        int positions = replay_of(r, op->results[0])->positions;
+        if (stored != NULL && !stored->torn &&
+            stored->writer == writer_of(r, positions, position, slots))
+            value = stored->value;
+        else if (stored == NULL && tensor->mode != IR_OUT)
+            value = signature_element(&r->setting, parameter, op->results[0]->type.dtype, cell);
+    }
+    value.mark = signature_union(r->setting.table, value.mark, sources);
+    return value;
+}
+
+static signature_value fill_at(const replay *r, const ir_op *op, int position) {
+    const ir_access *access = op->attributes.access;
+    signature_value zero = signature_of_number(&r->setting, 0);
+    zero.known = !base_dtype_is_float(op->results[0]->type.dtype);
+    return access->fill < 0 ? zero
+                            : replay_at(r, replay_of(r, op->operands[access->fill]), position);
+}
+
+static bool stands_outside(const replay_value *value, int position) {
+    return bit_of(value->plane[REPLAY_OUTSIDE], position) ||
+           bit_of(value->plane[REPLAY_UNSET], position);
+}
+
+/* Where the mask is known: the element or the fill. Else either. */
+void replay_marks_load(replay *r, const ir_op *op, const uint64_t *active, bool decided) {
+    const ir_access *access = op->attributes.access;
+    replay_value *result = replay_of(r, op->results[0]);
+    int parameter = parameter_of(r, op), slots = slots_of(op->results[0]);
+    if (parameter < 0 || r->tensors[parameter].cells == 0) {
+        replay_forget(r, result);
+        return;
+    }
+    replay_set_begin(r, result);
+    for (int p = 0; p < result->positions; p++) {
+        signature_value value = signature_nothing(SIGNATURE_OUTSIDE);
+        if (!stands_outside(result, p)) {
+            bool on = !decided || bit_of(active, p);
+            value = on ? element_at(r, op, parameter, p, slots) : fill_at(r, op, p);
+            if (!decided && access->mask >= 0) {
+                signature_value mask = replay_at(r, replay_of(r, op->operands[access->mask]), p);
+                value = signature_either(&r->setting, mask, value, fill_at(r, op, p));
+            }
+        }
+        replay_set(r, result, p, value);
+    }
+    replay_set_end(r, result);
+}
+
+void replay_marks_store(replay *r, const ir_op *op, int position, int64_t cell) {
+    const ir_access *access = op->attributes.access;
+    const ir_value *value = ir_op_stored(op);
+    int positions = replay_of(r, value)->positions, slots = slots_of(value);
+    int parameter = parameter_of(r, op);
+    for (int d = 0; d < access->rank; d++) {
+        signature_value index = index_at(r, op, &access->index[d], position, slots);
+        if (!signature_is_constant(r->setting.table, index.mark))
+            r->stored.open[parameter] = true;
+    }
+    signature_cell stored = {.tensor = parameter,
+                             .cell = cell,
+                             .op = op,
+                             .writer = writer_of(r, positions, position, slots),
+                             .value = replay_at(r, replay_of(r, value), position)};
+    stored.instance = (uint64_t)(uintptr_t)op * 31 + r->iteration + (uint64_t)r->run;
+    signature_memory_store(&r->stored, &stored);
+}

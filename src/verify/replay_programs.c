@@ -1,0 +1,70 @@
+/* Which programs a group runs: by the digits of the axes of programs.
+ *
+ *     axis row digits lane 16 | group *      group 2 of 33 rows: program 32
+ *     groups of several axes                 a number in mixed radix, the last axis fastest
+ */
+#include "verify/replay_internal.h"
+
+static const ir_axis *axis_of(const ir_module *module, int program) {
+    for (int i = 0; i < module->axis_count; i++)
+        if (module->axes[i].is_program && module->axes[i].program == program)
+            return &module->axes[i];
+    return NULL;
+}
+
+/* Programs of the axis, and how many of them one group runs; false when its digits do not say. */
+static bool radices_of(const replay *r, int program, int64_t *programs, int64_t *chunk) {
+    const ir_axis *axis = axis_of(r->state->module, program);
+    const ir_program *p = &r->state->module->programs[program];
+    int64_t range = 0, steps = 0;
+    if (axis == NULL || p->step < 1 || !layout_extent_evaluate(p->extent, r->sizes, &range))
+        return false;
+    *programs = range > 0 ? (range - 1) / p->step + 1 : 0;
+    const layout_axis *digits = &axis->digits;
+    bool last = digits->count > 0 && digits->digits[digits->count - 1].holder == LAYOUT_GROUP;
+    steps = layout_axis_radix(digits, LAYOUT_STEP);
+    *chunk = layout_axis_chunk(digits);
+    if (steps < 1 || (layout_axis_has(digits, LAYOUT_GROUP) && !last) ||
+        __builtin_mul_overflow(*chunk, steps, chunk))
+        return false;
+    return *chunk > 0;
+}
+
+bool replay_programs_first(replay_programs *at, const replay *r, int64_t group) {
+    *at = (replay_programs){.count = r->state->module->program_count};
+    for (int i = at->count - 1; i >= 0; i--) {
+        int64_t programs = 0, chunk = 0;
+        if (!radices_of(r, i, &programs, &chunk))
+            return false;
+        int64_t groups = programs / chunk + (programs % chunk != 0);
+        if (groups == 0)
+            return false;
+        at->first[i] = i == 0 ? group * chunk : group % groups * chunk;
+        group /= groups;
+        at->end[i] = programs - at->first[i] > chunk ? at->first[i] + chunk : programs;
+        at->next[i] = at->first[i];
+        at->ordinal_radix[i] = programs;
+        if (at->first[i] >= at->end[i])
+            return false;
+    }
+    return true;
+}
+
+void replay_programs_read(const replay_programs *at, const replay *r,
+                          int64_t programs[IR_MAX_PROGRAMS], int32_t *writer) {
+    uint64_t ordinal = 0;
+    for (int i = 0; i < at->count; i++) {
+        programs[i] = at->next[i] * r->state->module->programs[i].step;
+        ordinal = ordinal * (uint64_t)at->ordinal_radix[i] + (uint64_t)at->next[i];
+    }
+    *writer = (int32_t)(ordinal & INT32_MAX);
+}
+
+bool replay_programs_next(replay_programs *at) {
+    for (int i = at->count - 1; i >= 0; i--) {
+        if (++at->next[i] < at->end[i])
+            return true;
+        at->next[i] = at->first[i];
+    }
+    return false;
+}

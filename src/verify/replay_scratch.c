@@ -1,0 +1,115 @@
+/* Replay of scratch arrays: what each cell holds.
+ *
+ *     put %s[subgroup*1], %m mask=lane*1 < 1      lane 0 of subgroup g writes cell g
+ *     %w = get %s[slot*1]                         every lane reads cells 0 .. k-1
+ *
+ * Lanes are replayed in step, so that what is put is there when it is got: whether they wait for
+ * each other is asked elsewhere.
+ */
+#include "verify/replay_internal.h"
+
+#include <string.h>
+
+enum { SCRATCH_CELLS = 1 << 16 };
+
+static bool bit_of(const uint64_t *bits, int64_t at) {
+    return (bits[at / 64] >> (at % 64) & 1) != 0;
+}
+
+void replay_start_scratch(replay *r, const ir_op *op) {
+    replay_array *array = replay_array_of(r, op->results[0]);
+    int64_t cells = 0;
+    array->maybe = false;
+    array->words = 0;
+    if (!layout_extent_evaluate(op->results[0]->type.extent[0], r->sizes, &cells) || cells < 0 ||
+        cells > SCRATCH_CELLS)
+        return;
+    if (array->held == NULL || array->cells != cells) {
+        array->unset = BASE_NEW_ARRAY(r->arena, uint64_t, cells / 64 + 1);
+        array->held = BASE_NEW_ARRAY(r->arena, signature_value, cells + 1);
+    }
+    array->cells = cells;
+    array->words = 1;
+    memset(array->unset, 0xff, sizeof(uint64_t) * (size_t)(cells / 64 + 1));
+}
+
+/* False when the cell is not known, or not of this group. */
+static bool cell_of(replay *r, const ir_op *op, const replay_array *array, int position, int slots,
+                    int64_t *cell) {
+    const ir_access *access = op->attributes.access;
+    const replay_tensor cells = {.extent = {array->cells}};
+    return access->rank == 1 && access->block <= 0 && array->words > 0 && !array->maybe &&
+           replay_cell(r, op, &cells, position, slots, cell);
+}
+
+static int slots_of(const ir_value *value) {
+    return value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
+}
+
+void replay_put(replay *r, const ir_op *op) {
+    replay_array *array = replay_array_of(r, op->operands[0]);
+    const ir_value *stored = ir_op_stored(op);
+    const replay_value *value = replay_of(r, stored);
+    int slots = slots_of(stored);
+    uint64_t active[REPLAY_WORDS];
+    r->work -= 4 + 2 * value->positions;
+    if (array->words == 0 || !replay_active(r, op, value->positions, active)) {
+        array->maybe = true;
+        return;
+    }
+    for (int p = 0; p < value->positions; p++) {
+        int64_t cell = 0;
+        if (!bit_of(active, p))
+            continue;
+        if (!cell_of(r, op, array, p, slots, &cell)) {
+            array->maybe = true;
+            return;
+        }
+        bool outside =
+            bit_of(value->plane[REPLAY_OUTSIDE], p) || bit_of(value->plane[REPLAY_UNSET], p);
+        uint64_t bit = UINT64_C(1) << (cell % 64);
+        uint64_t *unset = &array->unset[cell / 64];
+        *unset = outside ? *unset | bit : *unset & ~bit;
+        array->held[cell] = replay_at(r, value, p);
+    }
+}
+
+static signature_value fill_of(const replay *r, const ir_op *op, int position) {
+    const ir_access *access = op->attributes.access;
+    return access->fill < 0 ? signature_of_number(&r->setting, 0)
+                            : replay_at(r, replay_of(r, op->operands[access->fill]), position);
+}
+
+void replay_get(replay *r, const ir_op *op) {
+    replay_array *array = replay_array_of(r, op->operands[0]);
+    replay_value *result = replay_of(r, op->results[0]);
+    int slots = slots_of(op->results[0]);
+    uint64_t active[REPLAY_WORDS];
+    replay_clear(r, result);
+    r->work -= 4 + 2 * result->positions;
+    bool decided = replay_active(r, op, result->positions, active);
+    bool real = base_dtype_is_float(op->results[0]->type.dtype), followed = decided;
+    replay_set_begin(r, result);
+    for (int p = 0; p < result->positions && followed; p++) {
+        int64_t cell = 0;
+        signature_value value = signature_nothing(SIGNATURE_OUTSIDE);
+        if (!bit_of(active, p)) {
+            value = fill_of(r, op, p);
+        } else if (!cell_of(r, op, array, p, slots, &cell)) {
+            followed = false;
+        } else if (bit_of(array->unset, cell)) {
+            result->plane[REPLAY_UNSET][p / 64] |= UINT64_C(1) << (p % 64);
+        } else {
+            value = array->held[cell];
+        }
+        value.known = value.known && !real;
+        replay_set(r, result, p, value);
+    }
+    replay_set_end(r, result);
+    if (!followed) {
+        replay_clear(r, result);
+        replay_forget(r, result);
+    }
+    if (!r->signing)
+        replay_share_marks(r, result, NULL);
+}

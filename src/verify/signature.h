@@ -1,0 +1,64 @@
+/* Signatures: from which elements a value is computed, whatever the arithmetic.
+ *
+ *     %t = load %x[3, 66]         { x 201 }                     the cells it comes from
+ *     %e = exp %t                 { x 201 }                     a polynomial gives the same
+ *     %d = div %e, %s             { x 201, sum of .. }          a reduction is one source
+ *     %p = add %acc, %e           sum of (.. and { x 201 })     partial: elements of one reduction
+ *
+ * Partial results of one monoid add up: elements are counted, in any order, and what is not
+ * counted is the identity. Used by anything else, a partial result is one source, named by the
+ * monoid and all that has entered. A partial result begins where an element meets the identity, so
+ * that no reduction need be recognised: a program that adds in a loop and one that reduces by lanes
+ * come to the same. Constants are no sources; as elements of a reduction they count by value.
+ *
+ * Signatures are numbers of entries of a table: equal ones are the same number. What may depend on
+ * who computes it (a function of constants, a path that was not followed) is SIGNATURE_UNKNOWN, and
+ * is compared with nothing.
+ */
+#ifndef VERIFY_SIGNATURE_H
+#define VERIFY_SIGNATURE_H
+
+#include "ir/ops.h"
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef uint32_t signature;
+
+enum {
+    SIGNATURE_UNKNOWN,  /* absorbs whatever it meets */
+    SIGNATURE_CONSTANT, /* of constants, its value unknown */
+    SIGNATURE_OUTSIDE,  /* where no element stands; a source like others */
+};
+
+typedef struct signature_table signature_table;
+
+signature_table *signature_table_create(base_arena *arena);
+
+/* Constants: known integers (bool: 0 and 1), literals. */
+signature signature_number(signature_table *table, int64_t number);
+signature signature_literal(signature_table *table, const ir_constant *constant);
+
+/* One source, named by words. */
+signature signature_source(signature_table *table, const uint64_t *words, int count);
+
+/* Computed from both. */
+signature signature_union(signature_table *table, signature a, signature b);
+/* The same by an op of the op table, which may be one that joins; `dtype` is that of the result. */
+signature signature_joined(signature_table *table, ir_opcode opcode, base_dtype dtype, signature a,
+                           signature b);
+/* Whether the op joins elements to a reduction in values of the dtype. */
+bool signature_joins(ir_opcode opcode, base_dtype dtype);
+/* A partial result as the one source that it is to others; anything else as it is. */
+signature signature_settled(signature_table *table, signature a);
+bool signature_is_partial(const signature_table *table, signature a);
+/* Whether it comes from constants alone. */
+bool signature_is_constant(const signature_table *table, signature a);
+/* 64 bits that stand for it, settled. */
+uint64_t signature_hash(signature_table *table, signature a);
+/* Whether both may be the same, settled. */
+bool signature_agrees(signature_table *table, signature a, signature b);
+
+#endif

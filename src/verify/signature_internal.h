@@ -1,0 +1,63 @@
+/* Comparing a mapped or thread module with the tile program that it implements: both are run at
+ * chosen sizes, on signatures in place of data, and what they store is compared.
+ *
+ *     setting     what both runs agree on: sizes, and what the elements of tensors are
+ *     tile run    signature_tile*.c: whole tiles, program by program; mapped modules too
+ *     thread run  replay*.c: lanes and slots, group by group
+ *     compared    signature_compare.c: rules covers and same-elements
+ */
+#ifndef VERIFY_SIGNATURE_INTERNAL_H
+#define VERIFY_SIGNATURE_INTERNAL_H
+
+#include "verify/explore_internal.h"
+#include "verify/signature_memory.h"
+
+typedef struct signature_setting {
+    signature_table *table;
+    const int64_t *sizes; /* by symbol */
+    int64_t loaded;       /* integers that are loaded lie here and a little above */
+} signature_setting;
+
+/* ---- signature_setting.c ---- */
+/* An element of a tensor as the caller gives it. */
+signature_value signature_element(const signature_setting *setting, int tensor, base_dtype dtype,
+                                  int64_t cell);
+/* The same where an index is not known: the numbers and marks of all indices name it. */
+signature_value signature_element_at(const signature_setting *setting, int tensor,
+                                     const signature_value *index, int rank);
+signature_value signature_parameter(const signature_setting *setting, int parameter,
+                                    base_dtype dtype);
+signature_value signature_of_literal(const signature_setting *setting, const ir_constant *constant);
+signature_value signature_of_number(const signature_setting *setting, int64_t number);
+/* One position of an op of the op table, of a conversion, or of one that hands an element on. */
+signature_value signature_computed(const signature_setting *setting, const ir_op *op,
+                                   const signature_value *operands, int count);
+/* Two states of a reduction, or a state and an element, in values of the dtype. */
+signature_value signature_combined(const signature_setting *setting, ir_opcode opcode,
+                                   base_dtype dtype, signature_value a, signature_value b);
+ir_opcode signature_joining_opcode(ir_monoid monoid, ir_nan nan, base_dtype dtype);
+/* What may be any of several: a choice that is not known. */
+signature_value signature_either(const signature_setting *setting, signature_value condition,
+                                 signature_value a, signature_value b);
+
+static inline signature_value signature_nothing(signature mark) {
+    return (signature_value){.mark = mark};
+}
+
+/* ---- signature_tile.c ---- */
+typedef struct signature_tile_run signature_tile_run;
+
+/* A run of a module of level tile or mapped; `work` is what it may compute, in elements. */
+signature_tile_run *signature_tile_create(verify_state *state, const ir_module *module,
+                                          const signature_setting *setting,
+                                          signature_memory *memory, int64_t work);
+/* One program, by the indices of its axes, after all before it. False: the work is used up. */
+bool signature_tile_program(signature_tile_run *run, const int64_t programs[IR_MAX_PROGRAMS],
+                            int32_t writer);
+
+/* ---- signature_compare.c ---- */
+/* Reports what one memory has that the other has not. `stored` is by the module of the state. */
+void signature_compare(verify_state *state, const signature_setting *setting,
+                       const signature_memory *wanted, const signature_memory *stored);
+
+#endif

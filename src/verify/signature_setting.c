@@ -1,0 +1,124 @@
+/* What both runs agree on: elements of tensors, constants, and what ops make of one position. */
+#include "verify/signature_internal.h"
+
+enum { NAME_ELEMENT = 1, NAME_ELEMENT_AT, NAME_PARAMETER };
+
+/* Integers that come from outside differ a little between elements, so that conditions and indices
+ * do. */
+static signature_value named(const signature_setting *setting, const uint64_t *words, int count,
+                             base_dtype dtype, int64_t least) {
+    signature_value value = {.mark = signature_source(setting->table, words, count)};
+    value.known = !base_dtype_is_float(dtype);
+    int64_t spread = (int64_t)(signature_hash(setting->table, value.mark) % 3);
+    value.number = value.known ? explore_wrapped(dtype, least + spread) : 0;
+    return value;
+}
+
+signature_value signature_element(const signature_setting *setting, int tensor, base_dtype dtype,
+                                  int64_t cell) {
+    const uint64_t words[] = {NAME_ELEMENT, (uint64_t)tensor, (uint64_t)cell};
+    return named(setting, words, 3, dtype, setting->loaded);
+}
+
+signature_value signature_element_at(const signature_setting *setting, int tensor,
+                                     const signature_value *index, int rank) {
+    uint64_t words[2 + 2 * IR_MAX_RANK] = {NAME_ELEMENT_AT, (uint64_t)tensor};
+    for (int i = 0; i < rank; i++) {
+        if (!index[i].known && signature_is_constant(setting->table, index[i].mark))
+            return signature_nothing(SIGNATURE_UNKNOWN);
+        words[2 + 2 * i] = index[i].known;
+        words[3 + 2 * i] = index[i].known ? (uint64_t)index[i].number
+                                          : signature_hash(setting->table, index[i].mark);
+    }
+    return signature_nothing(signature_source(setting->table, words, 2 + 2 * rank));
+}
+
+signature_value signature_parameter(const signature_setting *setting, int parameter,
+                                    base_dtype dtype) {
+    const uint64_t words[] = {NAME_PARAMETER, (uint64_t)parameter};
+    return named(setting, words, 2, dtype, 7);
+}
+
+signature_value signature_of_number(const signature_setting *setting, int64_t number) {
+    return (signature_value){
+        .mark = signature_number(setting->table, number), .known = true, .number = number};
+}
+
+signature_value signature_of_literal(const signature_setting *setting,
+                                     const ir_constant *constant) {
+    if (!base_dtype_is_float(constant->dtype))
+        return signature_of_number(setting, constant->integer);
+    return signature_nothing(signature_literal(setting->table, constant));
+}
+
+/* Known numbers of constants alone are constants themselves. */
+static signature_value numbered(const signature_setting *setting, signature mark, int64_t number) {
+    if (signature_is_constant(setting->table, mark))
+        return signature_of_number(setting, number);
+    return (signature_value){.mark = mark, .known = true, .number = number};
+}
+
+/* ---- ops ---- */
+signature_value signature_either(const signature_setting *setting, signature_value condition,
+                                 signature_value a, signature_value b) {
+    if (condition.known)
+        return condition.number != 0 ? a : b;
+    if (a.mark == b.mark)
+        return a.known && b.known && a.number == b.number ? a : signature_nothing(a.mark);
+    signature both = signature_union(setting->table, a.mark, b.mark);
+    return signature_nothing(signature_union(setting->table, both, condition.mark));
+}
+
+static signature_value converted(const signature_setting *setting, const ir_op *op,
+                                 signature_value a) {
+    base_dtype to = op->results[0]->type.dtype, from = op->operands[0]->type.dtype;
+    bool constant = signature_is_constant(setting->table, a.mark);
+    if (base_dtype_is_float(to) || !a.known)
+        return signature_nothing(constant && base_dtype_is_float(from) && !base_dtype_is_float(to)
+                                     ? (signature)SIGNATURE_CONSTANT
+                                     : a.mark);
+    return numbered(setting, a.mark, explore_converted(op, a.number));
+}
+
+signature_value signature_combined(const signature_setting *setting, ir_opcode opcode,
+                                   base_dtype dtype, signature_value a, signature_value b) {
+    explore_function function = explore_integer_function(opcode);
+    signature mark = signature_joined(setting->table, opcode, dtype, a.mark, b.mark);
+    if (!a.known || !b.known || function == NULL)
+        return signature_nothing(mark);
+    return numbered(setting, mark, explore_wrapped(dtype, function(dtype, a.number, b.number)));
+}
+
+static signature_value unary(const signature_setting *setting, const ir_op *op, signature_value a) {
+    explore_function function = explore_integer_function(op->opcode);
+    base_dtype dtype = op->results[0]->type.dtype;
+    if (a.known && function != NULL)
+        return numbered(setting, a.mark, explore_wrapped(dtype, function(dtype, a.number, 0)));
+    if (!signature_is_constant(setting->table, a.mark))
+        return signature_nothing(signature_settled(setting->table, a.mark));
+    /* its portable form may be computed before the kernel runs */
+    return signature_nothing(ir_op_is_math(op->opcode) ? SIGNATURE_UNKNOWN : SIGNATURE_CONSTANT);
+}
+
+signature_value signature_computed(const signature_setting *setting, const ir_op *op,
+                                   const signature_value *operands, int count) {
+    base_dtype dtype = op->results[0]->type.dtype;
+    if (op->opcode == IR_EXPAND || op->opcode == IR_DROP || op->opcode == IR_BROADCAST)
+        return operands[0];
+    if (op->opcode == IR_SELECT)
+        return signature_either(setting, operands[0], operands[1], operands[2]);
+    if (op->opcode == IR_CAST)
+        return converted(setting, op, operands[0]);
+    if (count == 1)
+        return unary(setting, op, operands[0]);
+    if (count == 2)
+        return signature_combined(setting, op->opcode, dtype, operands[0], operands[1]);
+    signature all = signature_union(setting->table, operands[0].mark, operands[1].mark);
+    return signature_nothing(signature_union(setting->table, all, operands[2].mark));
+}
+
+ir_opcode signature_joining_opcode(ir_monoid monoid, ir_nan nan, base_dtype dtype) {
+    const ir_monoid_info *info = ir_monoid_describe(monoid);
+    bool ignore = nan == IR_NAN_IGNORE && base_dtype_is_float(dtype);
+    return ignore ? info->combine_ignoring_nan : info->combine;
+}

@@ -1,0 +1,135 @@
+/* The run of a tile or mapped module: what ops make of tiles, element by element.
+ *
+ *     %d = sub %t, %m : f32<70>     element i of %d from element i of %t and the one of %m
+ */
+#include "verify/signature_tile_internal.h"
+
+/* How far the element of an operand moves per axis of the result. */
+static void strides_of(const ir_op *op, const signature_tile *result, const signature_tile *operand,
+                       int64_t strides[IR_MAX_RANK]) {
+    int64_t stride = 1;
+    for (int d = 0; d < IR_MAX_RANK; d++)
+        strides[d] = 0;
+    for (int i = operand->rank - 1; i >= 0; i--) {
+        int axis = op->attributes.axis, d = i;
+        if (op->opcode == IR_EXPAND)
+            d = i < axis ? i : i + 1;
+        else if (op->opcode == IR_DROP)
+            d = i < axis ? i : i - 1;
+        bool gone = op->opcode == IR_DROP && i == axis;
+        if (!gone && d >= 0 && d < result->rank && operand->extent[i] != 1)
+            strides[d] = stride;
+        stride *= operand->extent[i];
+    }
+}
+
+static int64_t element_of(const signature_walk *walk, const int64_t strides[IR_MAX_RANK]) {
+    int64_t element = 0;
+    for (int d = 0; d < walk->rank; d++)
+        element += walk->at[d] * strides[d];
+    return element;
+}
+
+static signature_walk walk_of(const signature_tile *tile) {
+    signature_walk walk = {.rank = tile->rank};
+    for (int d = 0; d < tile->rank; d++)
+        walk.extent[d] = tile->extent[d];
+    return walk;
+}
+
+/* ---- leaves ---- */
+static signature_value leaf_value(signature_tile_run *run, const ir_op *op, int64_t element) {
+    int64_t size = 0;
+    if (op->opcode == IR_CONSTANT)
+        return signature_of_literal(run->setting, &op->attributes.constant);
+    if (op->opcode == IR_SIZE)
+        return layout_extent_evaluate(op->attributes.extent, run->setting->sizes, &size)
+                   ? signature_of_number(run->setting, size)
+                   : signature_nothing(SIGNATURE_UNKNOWN);
+    if (op->opcode == IR_PARAMETER)
+        return signature_parameter(run->setting, op->attributes.parameter,
+                                   op->results[0]->type.dtype);
+    if (op->opcode == IR_PROGRAM)
+        return signature_of_number(run->setting, run->programs[op->attributes.axis]);
+    if (op->opcode == IR_ARANGE)
+        return signature_of_number(run->setting, element);
+    return signature_nothing(SIGNATURE_UNKNOWN);
+}
+
+static void compute_leaf(signature_tile_run *run, const ir_op *op, signature_tile *result) {
+    for (int64_t i = 0; i < result->count; i++)
+        result->items[i] = leaf_value(run, op, i);
+}
+
+/* ---- the op table ---- */
+static void compute_elements(signature_tile_run *run, const ir_op *op, signature_tile *result) {
+    enum { OPERANDS = 3 };
+    int64_t strides[OPERANDS][IR_MAX_RANK];
+    const signature_tile *operand[OPERANDS];
+    signature_value values[OPERANDS];
+    int count = op->operand_count < OPERANDS ? op->operand_count : OPERANDS;
+    for (int i = 0; i < count; i++) {
+        operand[i] = signature_tile_of(run, op->operands[i]);
+        strides_of(op, result, operand[i], strides[i]);
+    }
+    signature_walk walk = walk_of(result);
+    for (int64_t k = 0; k < result->count; k++) {
+        for (int i = 0; i < count; i++)
+            values[i] = operand[i]->items[element_of(&walk, strides[i])];
+        result->items[k] = signature_computed(run->setting, op, values, count);
+        signature_walk_next(&walk);
+    }
+}
+
+static void compute_pad(signature_tile_run *run, const ir_op *op, signature_tile *result) {
+    const signature_tile *from = signature_tile_of(run, op->operands[0]);
+    const signature_value outside = signature_tile_of(run, op->operands[1])->items[0];
+    signature_walk walk = walk_of(result);
+    for (int64_t k = 0; k < result->count; k++) {
+        bool inside = true;
+        for (int d = 0; d < walk.rank; d++)
+            inside = inside && walk.at[d] < from->domain[d];
+        result->items[k] = inside ? from->items[k] : outside;
+        signature_walk_next(&walk);
+    }
+}
+
+/* ---- reductions ---- */
+static void compute_reduce(signature_tile_run *run, const ir_op *op, signature_tile *result) {
+    const signature_tile *from = signature_tile_of(run, op->operands[0]);
+    const ir_attributes *attributes = &op->attributes;
+    base_dtype dtype = ir_monoid_state(attributes->monoid, op->operands[0]->type.dtype);
+    ir_opcode opcode = signature_joining_opcode(attributes->monoid, attributes->nan, dtype);
+    ir_constant identity = ir_monoid_identity(attributes->monoid, op->operands[0]->type.dtype);
+    int64_t strides[IR_MAX_RANK] = {0}, stride = 1;
+    for (int d = from->rank - 1; d >= 0; d--) {
+        strides[d] = d == attributes->axis ? 0 : stride;
+        stride *= d == attributes->axis ? 1 : from->extent[d];
+    }
+    for (int64_t i = 0; i < result->count; i++)
+        result->items[i] = signature_of_literal(run->setting, &identity);
+    signature_walk walk = walk_of(from);
+    for (int64_t k = 0; k < from->count; k++) {
+        signature_value *state = &result->items[element_of(&walk, strides)];
+        if (walk.at[attributes->axis] < from->domain[attributes->axis])
+            *state = signature_combined(run->setting, opcode, dtype, *state, from->items[k]);
+        signature_walk_next(&walk);
+    }
+}
+
+bool signature_tile_compute(signature_tile_run *run, const ir_op *op) {
+    if (op->result_count != 1 || !signature_tile_shape(run, op->results[0]))
+        return false;
+    signature_tile *result = signature_tile_of(run, op->results[0]);
+    if (ir_op_describe(op->opcode)->shape == IR_SHAPE_LEAF) {
+        compute_leaf(run, op, result);
+    } else if (op->opcode == IR_REDUCE) {
+        run->work -= signature_tile_of(run, op->operands[0])->count;
+        compute_reduce(run, op, result);
+    } else if (op->opcode == IR_PAD) {
+        compute_pad(run, op, result);
+    } else {
+        compute_elements(run, op, result);
+    }
+    return run->work > 0;
+}
