@@ -4,7 +4,7 @@
  *     %w = get %s[slot*1]                         every lane reads cells 0 .. k-1
  *
  * Lanes are replayed in step, so that what is put is there when it is got: whether they wait for
- * each other is asked elsewhere.
+ * each other, and whether a cell was put before, is asked elsewhere.
  */
 #include "verify/replay_internal.h"
 
@@ -97,9 +97,7 @@ void replay_get(replay *r, const ir_op *op) {
             value = fill_of(r, op, p);
         } else if (!cell_of(r, op, array, p, slots, &cell)) {
             followed = false;
-        } else if (bit_of(array->unset, cell)) {
-            result->plane[REPLAY_UNSET][p / 64] |= UINT64_C(1) << (p % 64);
-        } else {
+        } else if (!bit_of(array->unset, cell)) {
             value = array->held[cell];
         }
         value.known = value.known && !real;
