@@ -133,7 +133,7 @@ int cli_emit(const cli_options *options) {
     } levels[] = {
         {"tile", COMPILE_TO_TILE}, {"mapped", COMPILE_TO_MAPPED}, {"thread", COMPILE_TO_THREAD}};
     if (options->level == NULL) {
-        if (target_find(options->target) != NULL)
+        if (options->target == NULL || target_find(options->target) != NULL)
             return inspect(options, COMPILE_TO_SOURCE, print_source);
         fprintf(stderr, "croft: unknown target: %.200s\n  targets are", options->target);
         for (int i = 0; target_at(i) != NULL; i++)

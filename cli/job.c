@@ -87,9 +87,18 @@ bool cli_read_file(base_arena *arena, const char *path, base_source *source,
 
 /* ---- opening ---- */
 
+/* A plan for another kind of machine, on the registers of this one. */
+static bool options_target_is_cpu(const cli_job *job) {
+    return job->options->target != NULL && strcmp(job->options->target, "cpu") == 0;
+}
+
 static int job_machine(cli_job *job) {
     const char *name = job->options->machine;
     job->machine = name != NULL ? machine_find(name) : machine_host();
+    job->runs_on = job->machine;
+    if (job->machine != NULL && options_target_is_cpu(job) &&
+        strcmp(job->machine->target, "cpu") != 0)
+        job->runs_on = machine_host();
     if (job->machine != NULL)
         return CLI_EXIT_OK;
     fprintf(stderr, "croft: unknown machine: %.200s\n  machines are", name);
@@ -384,6 +393,7 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
                                .argument_count = job->argument_count,
                                .partial = partial,
                                .machine = job->machine,
+                               .runs_on = job->runs_on,
                                .family = family,
                                .plan = plan_is_family(plan) ? NULL : &job->plan,
                                .stage = stage,

@@ -41,7 +41,7 @@ void cli_options_usage(FILE *out) {
         "  --target NAME        cpu; reference: double precision, outputs as f64; sim: lane by "
         "lane,\n"
         "                       races and the like found; runs IR text too (FILE.ir)\n"
-        "  --machine NAME       plan and emit for another machine\n"
+        "  --machine NAME       plan for another machine; with --target cpu its plan runs here\n"
         "  --plan PLAN          fallback, row, or a file with a plan, obeyed exactly\n"
         "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
         "  --check              run: compare with the reference; exit 1 above the bound\n"
@@ -208,7 +208,7 @@ static bool check_command(const cli_options *options) {
 }
 
 bool cli_options_parse(int argc, char **argv, cli_options *options) {
-    *options = (cli_options){.target = "cpu", .seed = 1};
+    *options = (cli_options){.seed = 1};
     for (int i = 1; i < argc;) {
         int taken = option_parse(options, argc, argv, i);
         if (taken < 0)

@@ -29,7 +29,7 @@ typedef struct cli_options {
     cli_pair pairs[CLI_ARGUMENT_LIMIT];
     int pair_count;
     const char *kernel;      /* --kernel NAME */
-    const char *target;      /* --target cpu|sim|reference */
+    const char *target;      /* --target cpu|sim|reference; NULL: that of the machine */
     const char *machine;     /* --machine NAME; NULL: this one */
     const char *plan;        /* --plan fallback|row|FILE */
     const char *level;       /* --level tile|mapped|thread */

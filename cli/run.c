@@ -143,7 +143,7 @@ static int launch_cpu(run_state *run) {
     }
     char room[1024];
     const char *flags[FLAG_LIMIT + 1];
-    split_flags(job->machine->compiler_flags, room, flags);
+    split_flags(job->runs_on->compiler_flags, room, flags);
     runtime_artifact artifact = {.text = job->compiled.source_text,
                                  .length = strlen(job->compiled.source_text),
                                  .entry = job->compiled.entry,
@@ -381,11 +381,11 @@ static int run_compiled(run_state *run) {
 }
 
 int cli_run(const cli_options *options) {
-    bool reference = strcmp(options->target, "reference") == 0;
-    bool simulated = strcmp(options->target, "sim") == 0;
-    if (!reference && !simulated && strcmp(options->target, "cpu") != 0) {
+    const char *target = options->target != NULL ? options->target : "";
+    bool reference = strcmp(target, "reference") == 0, simulated = strcmp(target, "sim") == 0;
+    if (!reference && !simulated && options->target != NULL && strcmp(target, "cpu") != 0) {
         fprintf(stderr, "croft: unknown target: %.200s\n  targets are cpu, sim, reference\n",
-                options->target);
+                target);
         return CLI_EXIT_USAGE;
     }
     if (cli_is_ir_text(options->file) && simulated)

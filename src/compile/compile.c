@@ -99,20 +99,20 @@ static bool refuse_target(const compile_request *request, compile_result *result
     d->found = request->machine->target;
     d->expected =
         base_diagnostics_text(&result->diagnostics, "a machine of a built target: %s", built);
-    d->hint = "plan, and emit with a level, work for every machine";
+    d->hint = "plan, emit with --level, and run with --target cpu or sim work for every machine";
     return false;
 }
 
 static bool compile_source(const compile_request *request, compile_result *result) {
-    support_state state = {.target = target_find(request->machine->target),
-                           .result = result,
-                           .machine = request->machine};
+    const machine *runs_on = request->runs_on != NULL ? request->runs_on : request->machine;
+    support_state state = {
+        .target = target_find(runs_on->target), .result = result, .machine = runs_on};
     if (state.target == NULL)
         return refuse_target(request, result);
     ir_region_walk(&result->module->body, check_support, &state);
     if (result->diagnostics.count > 0)
         return false;
-    target_source source = state.target->emit(&result->arena, result->module, request->machine);
+    target_source source = state.target->emit(&result->arena, result->module, runs_on);
     result->source_text = source.text;
     result->entry = source.entry;
     return true;

@@ -36,8 +36,10 @@ typedef struct compile_request {
     const char *kernel; /* NULL: the only one */
     const text_argument *arguments;
     int argument_count;
-    bool partial; /* arguments may be missing (check, emit, plan) */
-    const machine *machine;
+    bool partial;           /* arguments may be missing (check, emit, plan) */
+    const machine *machine; /* that is planned for */
+    const machine *runs_on; /* that source is written for; NULL: the same. Any target that supports
+                               the ops runs the plans of any machine */
     planner_family family;
     const base_source *plan; /* a plan's text to be obeyed, or NULL */
     compile_stage stage;
