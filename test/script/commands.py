@@ -90,7 +90,8 @@ def check_machines():
         plan = croft("plan", SOFTMAX, *choice)
         case(f"{machine}_plans", plan.code == 0 and f"machine {machine}\n" in plan.out, plan)
         level = croft("emit", SOFTMAX, "--level", "thread", *choice)
-        case(f"{machine}_to_level_thread", level.code == 0 and "team 256\n  subgroup 32\n" in level.out, level)
+        case(f"{machine}_to_level_thread",
+             level.code == 0 and "team 256\n  subgroup 32\n" in level.out, level)
         for words in (["emit", SOFTMAX], ["run", SOFTMAX, "x=ones:2x4", "y=-"]):
             refused = croft(*words, *choice)
             said = f"machine {machine} needs the target {target}"

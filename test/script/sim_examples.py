@@ -4,10 +4,10 @@ tier: check
 builds: release asan
 
 The simulator runs the thread IR that the cpu compiles, so both must agree on every byte, NaNs
-aside, for each plan and machine; sm_90 stands for machines whose rows lie on several subgroups. Every example computes on ordinary rows and on rows of special
-values (NaN, infinities, zeros, subnormals). What is compared is two implementations of one IR;
-whether the IR is right is the business of examples.py. Plans for machines that are not here run on
-the simulator alone and are compared with the reference.
+aside, for each plan and machine; sm_90 and m1 stand for machines whose rows lie on several
+subgroups. Every example computes on ordinary rows and on rows of special values (NaN, infinities,
+zeros, subnormals). What is compared is two implementations of one IR; whether the IR is right is
+the business of examples.py.
 """
 import itertools
 import pathlib
