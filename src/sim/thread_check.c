@@ -56,7 +56,7 @@ static bool is_index(const ir_value *value, int slots) {
 }
 
 int sim_access_slots(const ir_op *op) {
-    if (op->result_count > 0)
+    if (op->result_count > 0 && op->opcode != IR_PUT)
         return sim_slots(&op->results[0]->type);
     for (int i = op->operand_count - 1; i > 0; i--)
         if (op->operands[i]->type.form == IR_FORM_SLOTS)

@@ -360,6 +360,10 @@ static void row_find_blocks(sim_team *team, const sim_access *a, const sim_array
 
 static sim_access scratch_access(sim_team *team, const ir_op *op, sim_array **array) {
     sim_access a = access_begin(team, op);
+    if (team->blocks > 1) { /* one index, but each block has its own scratch */
+        a.count = team->threads;
+        a.every = false;
+    }
     *array = &team->arrays[op->operands[0]->number];
     a.extent[0] = (*array)->cells;
     a.stride[0] = 1;

@@ -299,6 +299,18 @@ static void rule_hazard_writers(flow *f) {
     }
 }
 
+/* Of closed indices every position is looked at; of others thread_memory.c tries some. */
+static void rule_access_inside(flow *f) {
+    for (int i = 0; i < f->h.access_count; i++) {
+        const hazard_access *access = &f->h.accesses[i];
+        if (access->outside)
+            verify_report(f->h.state, VERIFY_ACCESS_INSIDE, access->op,
+                          "a cell of the array and a block of the cluster, or a mask",
+                          "a cell of %s or a block that is not there",
+                          array_name(f, access->array));
+    }
+}
+
 static void rule_hazard_exit(flow *f, const hazard_state *s) {
     for (int i = 0; i < f->h.access_count; i++)
         if (f->h.accesses[i].remote && s->pending[i] != HAZARD_ORDERED)
@@ -382,6 +394,7 @@ void verify_hazards(verify_state *state) {
     flow_region(&f, &state->module->body, s);
     rule_hazard_writers(&f);
     rule_hazard_exit(&f, s);
+    rule_access_inside(&f);
     if (f.steps < 0)
         verify_report(state, VERIFY_HAZARD_RACE, NULL, "fewer loops around puts and gets",
                       "too much to follow");

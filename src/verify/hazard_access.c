@@ -139,8 +139,10 @@ static void touch(const hazards *h, hazard_access *access, const positions *p, i
     if (access->remote && access->targets_known)
         target = hazard_number(&p->target, block, thread, slot);
     int64_t cell = hazard_number(&p->cell, block, thread, slot) - access->low;
-    if (target < 0 || target >= h->blocks || cell < 0 || cell >= access->span)
+    if (target < 0 || target >= h->blocks || cell < 0 || cell >= access->span) {
+        access->outside = access->certain;
         return;
+    }
     hazard_owner *at = &access->owner[target * access->span + cell];
     *at = joined(h, *at, owner);
 }

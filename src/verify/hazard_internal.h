@@ -58,6 +58,7 @@ typedef struct hazard_access {
     bool targets_known; /* which block, at every position */
     bool cells_known;   /* which cells, up to the base */
     bool certain;       /* which positions the mask lets through */
+    bool outside;       /* one that may happen is of a cell or block that is not there */
     const ir_value *base;
     int64_t low, span;   /* cells that are known: low .. low + span - 1 */
     hazard_owner *owner; /* [target][span], one target where targets are not known */

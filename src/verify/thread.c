@@ -129,6 +129,33 @@ static void rule_access_width(verify_state *state, const ir_op *op) {
                       "%d elements of this access are not neighbours", access->width);
 }
 
+/* Runs of `width` numbers of the holder stand in neighbouring cells. */
+static bool has_runs(const ir_affine *affine, layout_holder holder, int64_t count, int64_t width) {
+    for (int64_t i = 0; i < count; i++) {
+        int64_t first = i / width * width;
+        ir_position at = {.slot = holder == LAYOUT_SLOT ? i : 0,
+                          .lane = holder == LAYOUT_LANE ? i : 0};
+        ir_position start = {.slot = holder == LAYOUT_SLOT ? first : 0,
+                             .lane = holder == LAYOUT_LANE ? first : 0};
+        if (ir_affine_at(affine, at) - ir_affine_at(affine, start) != i - first)
+            return false;
+    }
+    return count % width == 0;
+}
+
+static void rule_scratch_width(verify_state *state, const ir_op *op) {
+    const ir_index *index = &op->attributes.access->index[0];
+    const ir_value *value = op->opcode == IR_PUT ? ir_op_stored(op) : op->results[0];
+    int64_t width = op->attributes.access->width, lanes = ir_module_subgroup_lanes(state->module);
+    int64_t slots = value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
+    if (width <= 1)
+        return;
+    if (index->vector >= 0 || (!has_runs(&index->affine, LAYOUT_SLOT, slots, width) &&
+                               !has_runs(&index->affine, LAYOUT_LANE, lanes, width)))
+        verify_report(state, VERIFY_ACCESS_WIDTH, op, "runs of slots, or of lanes, in a row",
+                      "%d cells of this access are not neighbours", (int)width);
+}
+
 static bool mask_is_along(const verify_state *state, const ir_access *access) {
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
@@ -172,6 +199,8 @@ static void check_op(verify_state *state, const ir_op *op) {
         rule_private_form(state, op);
     if (op->opcode == IR_WHEN)
         rule_when_effects(state, op);
+    if (op->opcode == IR_PUT || op->opcode == IR_GET)
+        rule_scratch_width(state, op);
     if (op->opcode == IR_LOAD || op->opcode == IR_STORE) {
         rule_affine_digits(state, op);
         rule_access_width(state, op);

@@ -1,4 +1,5 @@
-/* Forms of what level thread adds: team-form, lane-map, uniform-form, scratch-form, sync-form.
+/* Forms of what level thread adds: team-form, lane-map, uniform-form, scratch-form,
+ * scratch-capacity, sync-form.
  *
  *     team 64   subgroup 32                        two subgroups of 32 lanes: five lane bits
  *     %b = shuffle %a lanes=(1, 2, 4, 8, 16)       a column below 32 for each of them
@@ -6,6 +7,8 @@
  *     %s, %f = scratch 8 : scratch f32[8], token free
  *     %p = sync group %w : token published %s      what the tokens say is tokens.c
  */
+#include "base/checked.h"
+#include "machine/machine.h"
 #include "verify/verify_internal.h"
 
 enum { MAX_LANES = 1024, MAX_SUBGROUP = 64, MAX_CLUSTER = 16 };
@@ -118,6 +121,34 @@ static void rule_scratch_form(verify_state *state, const ir_op *op) {
                       "an array is made in a loop or a branch");
 }
 
+/* Bytes of all arrays, which live side by side; false past 64 bits. */
+static bool scratch_bytes(const verify_state *state, int64_t *bytes) {
+    *bytes = 0;
+    for (const ir_op *op = state->module->body.first; op != NULL; op = op->next) {
+        int64_t cells = 0, own = 0;
+        if (op->opcode != IR_SCRATCH || !verify_op_is_formed(state, op))
+            continue;
+        const ir_type *array = &op->results[0]->type;
+        if (!layout_extent_known(&state->module->extents, array->extent[0], &cells))
+            continue;
+        if (!base_checked_mul(cells, base_dtype_size(array->dtype), &own) ||
+            !base_checked_add(*bytes, own, bytes))
+            return false;
+    }
+    return true;
+}
+
+static void rule_scratch_capacity(verify_state *state) {
+    const char *name = state->module->machine;
+    const machine *planned = name != NULL ? machine_find(name) : NULL;
+    int64_t bytes = 0;
+    if (planned == NULL || (scratch_bytes(state, &bytes) && bytes <= planned->scratch_bytes))
+        return;
+    verify_report(state, VERIFY_SCRATCH_CAPACITY, NULL, "what a group of the machine has",
+                  "scratch of %lld bytes, where %s has %lld", (long long)bytes, planned->name,
+                  (long long)planned->scratch_bytes);
+}
+
 static void rule_sync_form(verify_state *state, const ir_op *op) {
     ir_scope scope = op->attributes.scope;
     bool cluster = scope == IR_SCOPE_CLUSTER && state->module->cluster > 1;
@@ -148,5 +179,6 @@ static void check_op(verify_state *state, const ir_op *op) {
 
 void verify_thread_forms(verify_state *state) {
     rule_team_form(state);
+    rule_scratch_capacity(state);
     verify_walk(state, &state->module->body, check_op);
 }
