@@ -144,6 +144,13 @@ static bool price_vectors(const layout_conversion *conversion, int store_bits, i
     return true;
 }
 
+/* Cheaper, or as cheap with fewer instructions. */
+static bool is_better(const layout_price *candidate, const layout_price *price) {
+    if (price->scratch < 0 || candidate->scratch != price->scratch)
+        return price->scratch < 0 || candidate->scratch < price->scratch;
+    return candidate->stores + candidate->loads < price->stores + price->loads;
+}
+
 /* The cheapest vectors for places of a size. Elements that share words go at least a word at once,
  * on both sides. */
 static void price_places(const layout_conversion *conversion, int64_t place_bytes,
@@ -156,7 +163,7 @@ static void price_places(const layout_conversion *conversion, int64_t place_byte
             layout_swizzle made;
             if (!price_vectors(conversion, store_bits, load_bits, place_bytes, costs, &candidate,
                                &made) ||
-                (price->scratch >= 0 && price->scratch <= candidate.scratch))
+                !is_better(&candidate, price))
                 continue;
             *price = candidate;
             if (swizzle != NULL)

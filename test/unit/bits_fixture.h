@@ -11,9 +11,15 @@
 
 static uint64_t bits_state;
 
-/* The seed of this run: the first argument, or a fixed one. */
-static void bits_seed(int argc, char **argv) {
-    bits_state = argc > 1 ? strtoull(argv[1], NULL, 10) : 20250211;
+/* Runs of the tests: one; 5 with the argument `long`. */
+static int bits_runs(int argc, char **argv) {
+    return argc > 1 && strcmp(argv[1], "long") == 0 ? 5 : 1;
+}
+
+/* The seed of a run: the first argument, or a fixed one; then the next numbers. */
+static void bits_seed(int argc, char **argv, int run) {
+    bool given = argc > 1 && strcmp(argv[1], "long") != 0;
+    bits_state = (given ? (uint64_t)strtoull(argv[1], NULL, 10) : 20250211) + (uint64_t)run;
     printf("seed %" PRIu64 "\n", bits_state);
     bits_state = bits_state * 2 + 1;
 }

@@ -1,5 +1,8 @@
 /* Bit layouts against enumeration: index, canonical owner, kernel, spaces and their complements, on
- * random matrices. */
+ * random matrices.
+ *
+ * tier: check-long
+ */
 #include "bits_fixture.h"
 
 #include <setjmp.h>
@@ -136,12 +139,16 @@ static void common_complement_completes_both_spaces(void **state) {
 }
 
 int main(int argc, char **argv) {
-    bits_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(index_owner_and_kernel_agree_with_enumeration),
         cmocka_unit_test(positions_are_packed_lanes_subgroups_blocks_slots),
         cmocka_unit_test(spaces_reduce_intersect_and_hold_what_sums_say),
         cmocka_unit_test(common_complement_completes_both_spaces),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = 0;
+    for (int run = 0; run < bits_runs(argc, argv); run++) {
+        bits_seed(argc, argv, run);
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return failed;
 }

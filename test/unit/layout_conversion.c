@@ -1,5 +1,8 @@
 /* Conversions of random bit layouts against enumeration: the owner map, the class, the four steps
- * inside a subgroup lane by lane, swizzles counted bank by bank, composition. */
+ * inside a subgroup lane by lane, swizzles counted bank by bank, composition.
+ *
+ * tier: check-long
+ */
 #include "bits_fixture.h"
 
 #include "layout/conversion.h"
@@ -528,6 +531,19 @@ static void vector_swizzles_conflict_on_neither_side(void **state) {
         }
 }
 
+static void a_slot_bit_is_one_vector_bit(void **state) {
+    (void)state;
+    layout_bits copies = {.lane_bits = 5,
+                          .subgroup_bits = 3,
+                          .slot_bits = 1,
+                          .index_bits = 7,
+                          .column = {1, 2, 4, 0, 0, 16, 32, 64, 8}};
+    layout_swizzle swizzle;
+    assert_true(layout_swizzle_make(&copies, &copies, 1, 1, 5, &swizzle));
+    assert_false(layout_swizzle_make(&copies, &copies, 2, 1, 5, &swizzle));
+    assert_false(layout_swizzle_make(&copies, &copies, 2, 2, 5, &swizzle));
+}
+
 /* ---- composition, and what is refused ---- */
 
 static void composed_conversions_are_the_conversion_of_the_ends(void **state) {
@@ -573,7 +589,6 @@ static void what_cannot_be_compared_is_refused_with_both_named(void **state) {
 }
 
 int main(int argc, char **argv) {
-    bits_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owner_map_class_and_steps_agree_with_enumeration),
         cmocka_unit_test(known_conversions_take_the_known_steps),
@@ -582,8 +597,14 @@ int main(int argc, char **argv) {
         cmocka_unit_test(butterflies_are_found_where_they_are),
         cmocka_unit_test(scalar_swizzles_conflict_on_neither_side),
         cmocka_unit_test(vector_swizzles_conflict_on_neither_side),
+        cmocka_unit_test(a_slot_bit_is_one_vector_bit),
         cmocka_unit_test(composed_conversions_are_the_conversion_of_the_ends),
         cmocka_unit_test(what_cannot_be_compared_is_refused_with_both_named),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    int failed = 0;
+    for (int run = 0; run < bits_runs(argc, argv); run++) {
+        bits_seed(argc, argv, run);
+        failed += cmocka_run_group_tests(tests, set_up, tear_down);
+    }
+    return failed;
 }

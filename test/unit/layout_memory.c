@@ -1,4 +1,7 @@
-/* Bank conflicts, traffic and contiguity by ranks, against counting words, sectors and lines. */
+/* Bank conflicts, traffic and contiguity by ranks, against counting words, sectors and lines.
+ *
+ * tier: check-long
+ */
 #include "bits_fixture.h"
 
 #include "layout/memory.h"
@@ -151,12 +154,16 @@ static void contiguity_is_the_longest_run_of_slots(void **state) {
 }
 
 int main(int argc, char **argv) {
-    bits_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conflict_degree_is_what_banks_count),
         cmocka_unit_test(known_accesses_have_the_known_degree),
         cmocka_unit_test(traffic_is_what_distinct_pieces_count),
         cmocka_unit_test(contiguity_is_the_longest_run_of_slots),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = 0;
+    for (int run = 0; run < bits_runs(argc, argv); run++) {
+        bits_seed(argc, argv, run);
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return failed;
 }

@@ -1,5 +1,8 @@
 /* Conversions, compositions, contiguity and traffic of whole tiles of any radix, against
- * enumeration. */
+ * enumeration.
+ *
+ * tier: check-long
+ */
 #include "bits_fixture.h"
 
 #include "layout/memory.h"
@@ -453,7 +456,6 @@ static void prices_of_tiles_count_rows_and_conflicts(void **state) {
 }
 
 int main(int argc, char **argv) {
-    bits_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(composed_digits_are_the_function_wherever_radices_form_a_chain),
         cmocka_unit_test(composed_bits_are_the_function),
@@ -466,5 +468,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(huge_and_runtime_tiles_are_not_visited),
         cmocka_unit_test(prices_of_tiles_count_rows_and_conflicts),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    int failed = 0;
+    for (int run = 0; run < bits_runs(argc, argv); run++) {
+        bits_seed(argc, argv, run);
+        failed += cmocka_run_group_tests(tests, set_up, tear_down);
+    }
+    return failed;
 }
