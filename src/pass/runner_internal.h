@@ -3,6 +3,7 @@
 #define PASS_RUNNER_INTERNAL_H
 
 #include "pass/runner.h"
+#include "sim/thread.h"
 
 /* What a check knows of an op before the pass. */
 typedef struct runner_record {
@@ -42,6 +43,12 @@ bool runner_check_facts(pass_runner *runner, const pass_row *pass, const runner_
 bool runner_check_result(pass_runner *runner, const pass_row *pass, const runner_before *before,
                          const ir_module *module, pass_result result);
 bool runner_check_text(pass_runner *runner, const pass_row *pass, const ir_module *module);
+/* runner_launch.c: outputs[parameter] are what the run left, in memory of the arena (inputs: the
+ * caller's own). */
+sim_status runner_launch(base_arena *arena, const ir_module *module, const pass_fixture *inputs,
+                         sim_tensor *outputs, base_diagnostics *findings);
+/* What an output holds before the run. */
+sim_tensor runner_output_start(base_arena *arena, const sim_tensor *from);
 /* runner_meaning.c */
 bool runner_check_meaning(pass_runner *runner, const pass_row *pass, const runner_before *before,
                           const ir_module *module);

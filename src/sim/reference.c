@@ -264,14 +264,13 @@ static void run_programs(sim_machine *machine, int axis) {
         return;
     }
     const ir_program *program = &machine->module->programs[axis];
-    int64_t extent = 0, index = 0;
-    if (!layout_extent_evaluate(program->extent, machine->sizes, &extent))
+    int64_t extent = 0;
+    if (!layout_extent_evaluate(program->extent, machine->sizes, &extent) || extent < 1)
         return;
-    while (index < extent) {
-        machine->program[axis] = index;
+    int64_t step = program->step < 1 ? extent : program->step, last = (extent - 1) / step;
+    for (int64_t i = 0; i <= last; i++) {
+        machine->program[axis] = (machine->backwards ? last - i : i) * step;
         run_programs(machine, axis + 1);
-        if (program->step < 1 || !base_checked_add(index, program->step, &index))
-            break;
     }
 }
 
@@ -304,8 +303,9 @@ void sim_reference_run(base_arena *arena, const ir_module *module, const ir_plan
 
 void sim_reference_run_rounded(base_arena *arena, const ir_module *module, const int64_t *sizes,
                                const sim_tensor *tensors, const ir_constant *scalars,
-                               sim_reference *result) {
+                               bool backwards, sim_reference *result) {
     sim_machine *machine = BASE_NEW(arena, sim_machine);
-    *machine = (sim_machine){.arena = arena, .module = module, .rounded = true};
+    *machine =
+        (sim_machine){.arena = arena, .module = module, .rounded = true, .backwards = backwards};
     run(machine, sizes, tensors, scalars, result);
 }

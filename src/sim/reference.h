@@ -73,10 +73,12 @@ void sim_reference_run(base_arena *arena, const ir_module *module, const ir_plan
 
 /* The same, but every op rounds its result to its type, and nothing has an error: what a machine
  * would give that sums in double precision and is right to the last bit elsewhere. Two modules that
- * compute the same op by op (before and after a pass) give the same numbers. */
+ * compute the same op by op (before and after a pass) give the same numbers. `backwards`: the last
+ * program runs first, which changes the results of a kernel whose programs touch each other's
+ * cells. */
 void sim_reference_run_rounded(base_arena *arena, const ir_module *module, const int64_t *sizes,
                                const sim_tensor *tensors, const ir_constant *scalars,
-                               sim_reference *result);
+                               bool backwards, sim_reference *result);
 
 /* How an output compares with the reference. An element passes if |got - value| <= 4 E + one
  * rounding to its dtype; NaN passes NaN, an infinity its own sign, -0 passes +0; loose elements

@@ -368,8 +368,9 @@ static void the_form_computes_what_was_written(void **unused) {
 
 static void run_pass(generator *g, pass_runner *runner, const char *name) {
     if (!pass_runner_run(runner, g->f.module, pass_find(name, strlen(name)), NULL))
-        fail_msg("%s: %s %s\n%s", name, runner->diagnostics->items[0].slug,
-                 runner->diagnostics->items[0].message, text_of(g));
+        fail_msg("%s: %s %s\n%s\n%s", name, runner->diagnostics->items[0].slug,
+                 runner->diagnostics->items[0].message, runner->diagnostics->items[0].found,
+                 text_of(g));
 }
 
 /* Each pass tells the truth, and level mapped computes what was written. */

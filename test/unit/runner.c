@@ -71,6 +71,9 @@ static const char *rendered(fixture *f) {
     return f->diagnostics.count == 0 ? "no findings" : out.bytes;
 }
 
+/* What expand makes of `mapped`. */
+static const char thread[] = "thread";
+
 /* One pass with some checks, on inputs of 3 rows of 5. */
 static bool run(fixture *f, const char *text, const pass_row *pass, int checks) {
     static float x[15];
@@ -82,11 +85,15 @@ static bool run(fixture *f, const char *text, const pass_row *pass, int checks) 
     const int64_t sizes[2] = {3, 5};
     pass_fixture inputs = {sizes, tensors, scalars};
     base_source *source = BASE_NEW(&f->arena, base_source);
-    *source = (base_source){.name = "k.ir", .text = text, .length = strlen(text)};
+    const char *written = text == thread ? mapped : text;
+    *source = (base_source){.name = "k.ir", .text = written, .length = strlen(written)};
     base_diagnostics_init(&f->diagnostics, &f->arena);
     f->module = text_ir_parse(&f->arena, source, &f->diagnostics);
     if (f->module == NULL)
         fail_msg("%s", rendered(f));
+    pass_context context = {.diagnostics = &f->diagnostics};
+    if (text == thread)
+        assert_int_equal(pass_expand(f->module, &context), PASS_CHANGED);
     pass_runner runner = {.diagnostics = &f->diagnostics, .checks = checks, .fixture = &inputs};
     return pass_runner_run(&runner, f->module, pass, NULL);
 }
@@ -198,6 +205,26 @@ LIE(changes_the_meaning) {
     return PASS_CHANGED;
 }
 
+/* Differences of elements become sums. */
+static bool change_difference(void *state, ir_op *op) {
+    (void)state;
+    if (op->opcode == IR_SUB && op->results[0]->type.dtype == BASE_F32)
+        op->opcode = IR_ADD;
+    return true;
+}
+
+LIE(changes_differences) {
+    (void)context;
+    ir_region_walk(&module->body, change_difference, NULL);
+    return PASS_CHANGED;
+}
+
+LIE(expands_to_another_meaning) {
+    pass_expand(module, context);
+    ir_region_walk(&module->body, change_difference, NULL);
+    return PASS_CHANGED;
+}
+
 LIE(changes_the_monoid) {
     (void)context;
     find(&module->body, IR_REDUCE)->attributes.monoid = IR_MONOID_MIN;
@@ -235,14 +262,19 @@ static const struct {
     {"changes_the_meaning", changes_the_meaning, tile, "pass-meaning", PASS_CHECK_MEANING},
     {"changes_the_meaning", changes_the_meaning, mapped, "pass-meaning", PASS_CHECK_MEANING},
     {"changes_the_monoid", changes_the_monoid, mapped, "pass-meaning", PASS_CHECK_MEANING},
+    {"changes_differences", changes_differences, thread, "pass-meaning", PASS_CHECK_MEANING},
+    {"expands_to_another_meaning", expands_to_another_meaning, mapped, "pass-meaning",
+     PASS_CHECK_MEANING},
+    {"loses_a_location", loses_a_location, thread, "pass-location", PASS_CHECK_LOCATION},
 };
 
 enum { LIES = sizeof lies / sizeof lies[0] };
 
 static pass_row row_of(int lie) {
-    int level = lies[lie].text == tile ? IR_LEVEL_BIT_T : IR_LEVEL_BIT_M;
-    return (pass_row){
-        .name = lies[lie].name, .from = level, .to = PASS_STAYS, .run = lies[lie].run};
+    return (pass_row){.name = lies[lie].name,
+                      .from = IR_LEVEL_BIT_T | IR_LEVEL_BIT_M | IR_LEVEL_BIT_R,
+                      .to = lies[lie].run == expands_to_another_meaning ? IR_THREAD : PASS_STAYS,
+                      .run = lies[lie].run};
 }
 
 static void every_lie_is_caught_and_says_who_told_it(void **state) {
