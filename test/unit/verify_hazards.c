@@ -1,10 +1,13 @@
 /* Hazards, both ways: every sync of a right program is needed, and that is found twice, by the
  * rules of tokens without those of hazards and by those of hazards without those of tokens.
  *
- * Programs: test/hazard/NAME.ir, and what the rules accept in test/verify/SLUG.ir. A file of
- * test/zoo is wrong; its first line is `# wrong: why; rule SLUG; sim ...` (a rule that refuses
- * it), its second `# right: NAME`, a program of test/hazard that does what was meant.
+ * Programs: test/hazard/NAME.ir, what the rules accept in test/verify/SLUG.ir, and what examples
+ * and a few kernels become on machines whose subgroups share a row. A file of test/zoo is wrong;
+ * its first line is `# wrong: why; rule SLUG; sim ...` (a rule that refuses it), its second `#
+ * right: NAME`, a program of test/hazard that does what was meant.
  */
+#include "compile/compile.h"
+#include "ir/print.h"
 #include "text/ir_parse.h"
 #include "verify/verify_internal.h"
 
@@ -63,7 +66,8 @@ static int each_text(fixture *f, const char *folder,
     int count = 0;
     for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         size_t length = strlen(entry->d_name);
-        if (length < 3 || strcmp(entry->d_name + length - 3, ".ir") != 0)
+        const char *dot = strrchr(entry->d_name, '.');
+        if (dot == NULL || (strcmp(dot, ".ir") != 0 && strcmp(dot, ".croft") != 0))
             continue;
         char *name = base_arena_copy(&f->arena, entry->d_name, length);
         for (char *text = read_file(f, path_of(f, folder, name)), *next; text != NULL;
@@ -197,6 +201,122 @@ static void every_sync_of_an_accepted_text_is_needed(void **state) {
     assert_true(deleted >= 20);
 }
 
+/* ---- what the compiler makes ---- */
+static const char *const kernels[] = {
+    "kernel back_to_back(x: in f32[R, N], y: out f32[R, N]) {\n"
+    "    program row: R\n"
+    "    t = x[row, :]\n"
+    "    a = max(t)\n"
+    "    b = sum(t - a)\n"
+    "    c = min(t * b)\n"
+    "    y[row, :] = t + c\n"
+    "}\n",
+    "kernel one_in_a_loop(x: in f32[R, N], y: out f32[R, N]) {\n"
+    "    program row: R\n"
+    "    total = 0.0\n"
+    "    for k in 0..5 {\n"
+    "        total = total + max(x[row, :] * total)\n"
+    "    }\n"
+    "    y[row, :] = x[row, :] + total\n"
+    "}\n",
+    "kernel several_in_a_loop(x: in f32[R, N], y: out f32[R, N]) {\n"
+    "    program row: R\n"
+    "    total = 0.0\n"
+    "    for k in 0..N {\n"
+    "        t = x[row, :] + total\n"
+    "        m = max(t)\n"
+    "        total = total + sum(t - m)\n"
+    "    }\n"
+    "    y[row, :] = x[row, :] + total + max(x[row, :])\n"
+    "}\n",
+    "kernel in_a_branch(x: in f32[R, N], y: out f32[R, N]) {\n"
+    "    program row: R\n"
+    "    t = x[row, :]\n"
+    "    m = max(t)\n"
+    "    if m > 0.0 {\n"
+    "        m = sum(t - m)\n"
+    "    } else {\n"
+    "        m = min(t + m)\n"
+    "    }\n"
+    "    y[row, :] = t + m\n"
+    "}\n",
+    "kernel loops_in_loops(x: in f32[R, N], y: out f32[R, N]) {\n"
+    "    program row: R\n"
+    "    a = 0.0\n"
+    "    for i in 0..3 {\n"
+    "        a = a + max(x[row, :] * a)\n"
+    "        for j in 0..i {\n"
+    "            if a > 1.0 {\n"
+    "                a = a - sum(x[row, :] + a)\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "    y[row, :] = x[row, :] + a\n"
+    "}\n",
+};
+
+/* NULL where the kernel has no row plan. */
+static const char *compile_to_thread(fixture *f, const char *name, const char *text,
+                                     const char *machine_name, const text_argument *arguments,
+                                     int count) {
+    base_source source = {.name = name, .text = text, .length = strlen(text)};
+    compile_request request = {.source = &source,
+                               .arguments = arguments,
+                               .argument_count = count,
+                               .partial = true,
+                               .machine = machine_find(machine_name),
+                               .family = PLANNER_ROW,
+                               .stage = COMPILE_TO_THREAD};
+    compile_result result;
+    compile_run(&request, &result);
+    const char *printed = NULL;
+    if (result.status == COMPILE_OK) {
+        base_text out;
+        base_text_init(&out, &f->arena);
+        ir_module_print(&out, result.module, true);
+        printed = out.bytes;
+    } else {
+        for (int i = 0; i < result.diagnostics.count; i++)
+            if (strncmp(result.diagnostics.items[i].slug, "hazard-", 7) == 0 ||
+                strncmp(result.diagnostics.items[i].slug, "token-", 6) == 0)
+                fail_msg("%s", render(f, &result.diagnostics));
+    }
+    compile_free(&result);
+    return printed;
+}
+
+static int compiled;
+
+static void check_compiled(fixture *f, const char *name, const char *text) {
+    const text_argument width = {.name = "N",
+                                 .kind = TEXT_ARGUMENT_NUMBER,
+                                 .number = 1000,
+                                 .integer = 1000,
+                                 .is_integer = true};
+    for (int known = 0; known < 2; known++) {
+        const char *thread = compile_to_thread(f, name, text, "sm_90", &width, known);
+        if (thread == NULL)
+            continue;
+        compiled++;
+        check_right_program(f, name, thread);
+    }
+}
+
+static void every_sync_that_the_compiler_makes_is_needed(void **state) {
+    fixture *f = *state;
+    deleted = weakened = compiled = 0;
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        check_compiled(f, "kernel", kernels[i]);
+    assert_true(compiled == 2 * sizeof kernels / sizeof kernels[0]);
+    assert_true(deleted >= 20 && weakened >= 20);
+}
+
+static void every_sync_of_an_example_is_needed(void **state) {
+    deleted = compiled = 0;
+    each_text(*state, "../examples", check_compiled);
+    assert_true(compiled >= 15 && deleted >= 20);
+}
+
 /* ---- wrong programs ---- */
 static void check_wrong_program(fixture *f, const char *name, const char *text) {
     char slug[64] = "", right[64] = "";
@@ -228,6 +348,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(every_sync_of_a_right_program_is_needed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_sync_of_an_accepted_text_is_needed, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(every_sync_that_the_compiler_makes_is_needed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(every_sync_of_an_example_is_needed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_wrong_program_is_refused_by_its_rule, set_up,
                                         tear_down),
     };
