@@ -8,13 +8,13 @@
  *                       that holds both stands between
  *     sim-divergent     a sync or a collective that not all lanes of its scope reach
  *     sim-not-uniform   a value that is used as one for the whole group differs between its lanes
- *     sim-unwritten     a get, pull, or load of an output, of a cell that nobody wrote
+ *     sim-unwritten     a get, or a load of an output, of a cell that nobody wrote
  *     sim-outside       an access outside its tensor, scratch or private array; a slot, lane or
  *                       block that does not exist
  *     sim-two-writers   a cell of a tensor stored by two groups, or by two lanes or slots with no
  *                       sync between, or read by another lane than wrote it
  *     sim-exit          a group may end while another one's access of its scratch is under way
- *     sim-gather        an index outside its tensor where no fill is declared (checked mode)
+ *     sim-gather        a load outside its tensor where no fill is declared (checked mode)
  *     sim-step          a loop whose step is not above 0; it runs no iteration
  *
  * Each names source line, value, group, subgroup, lane, slot and cell, and the other party. Scratch

@@ -1,4 +1,5 @@
-/* Checked mode: an index outside its tensor where the kernel declares no fill.
+/* Checked mode: a load outside its tensor where the kernel declares no fill. (A store there is
+ * dropped, which is what the language says.)
  *
  * At level thread such an access stands behind a mask that compares the index with the extent:
  *
@@ -9,10 +10,32 @@
  */
 #include "sim/thread_internal.h"
 
-/* What the mask's part compares is the index: nothing that says whether the element is meant. */
-static bool compares(const ir_op *part, const ir_value *index) {
-    return (part->opcode == IR_LE || part->opcode == IR_LT) && part->operand_count == 2 &&
-           (part->operands[0] == index || part->operands[1] == index);
+/* The index that is asked about, and the extent it is compared with. */
+typedef struct question {
+    const ir_value *index;
+    const layout_extent *extent;
+    int64_t size;
+} question;
+
+static bool is_constant(const ir_value *value) {
+    return value->definer != NULL && value->definer->opcode == IR_CONSTANT;
+}
+
+static bool is_size(const sim_team *team, const ir_value *value, const question *asked) {
+    const ir_op *op = value->definer;
+    if (op != NULL && op->opcode == IR_SIZE)
+        return layout_extent_equal(&team->module->extents, op->attributes.extent, asked->extent);
+    return is_constant(value) && op->attributes.constant.integer == asked->size &&
+           !is_constant(asked->index);
+}
+
+/* `le 0, v` and `lt v, size` compare the index: they do not say whether the element is meant. */
+static bool compares(const sim_team *team, const ir_op *part, const question *asked) {
+    if (part->opcode == IR_LE)
+        return part->operands[1] == asked->index && is_constant(part->operands[0]) &&
+               part->operands[0]->definer->attributes.constant.integer == 0;
+    return part->opcode == IR_LT && part->operands[0] == asked->index &&
+           is_size(team, part->operands[1], asked);
 }
 
 static bool is_set(const sim_team *team, const ir_value *value, int slot, int64_t thread) {
@@ -21,13 +44,13 @@ static bool is_set(const sim_team *team, const ir_value *value, int slot, int64_
     return ((const uint8_t *)lanes->data)[lanes->wide ? row + thread : 0] != 0;
 }
 
-static bool lets_through(const sim_team *team, const ir_value *mask, const ir_value *index,
+static bool lets_through(const sim_team *team, const ir_value *mask, const question *asked,
                          int slot, int64_t thread) {
     const ir_op *op = mask->definer;
     if (op != NULL && op->opcode == IR_AND)
-        return lets_through(team, op->operands[0], index, slot, thread) &&
-               lets_through(team, op->operands[1], index, slot, thread);
-    if (op != NULL && compares(op, index))
+        return lets_through(team, op->operands[0], asked, slot, thread) &&
+               lets_through(team, op->operands[1], asked, slot, thread);
+    if (op != NULL && compares(team, op, asked))
         return true;
     return is_set(team, mask, slot, thread);
 }
@@ -36,12 +59,14 @@ void sim_watch_gather(sim_team *team, const ir_op *op, int dimension, int slot, 
                       int64_t position, int64_t extent) {
     const ir_access *access = op->attributes.access;
     const ir_index *index = &access->index[dimension];
-    if (index->inside || access->fill_declared || access->mask_kind != IR_MASK_BITS ||
-        !team->active[thread])
+    if (op->opcode != IR_LOAD || index->inside || access->fill_declared ||
+        access->mask_kind != IR_MASK_BITS || !team->active[thread])
         return;
     int named = index->vector >= 0 ? index->vector : index->operand;
-    if (named < 0 ||
-        !lets_through(team, op->operands[access->mask], op->operands[named], slot, thread) ||
+    if (named < 0)
+        return;
+    question asked = {op->operands[named], op->operands[0]->type.extent[dimension], extent};
+    if (!lets_through(team, op->operands[access->mask], &asked, slot, thread) ||
         !sim_is_news(team, SIM_GATHER, op))
         return;
     sim_report(team, SIM_GATHER, op, thread, slot, NULL,

@@ -56,7 +56,8 @@ typedef struct sim_moment {
     int32_t slot;
 } sim_moment;
 
-/* The latest two readers of a cell among threads that every sync orders alike. */
+/* The latest two readers of a cell, by different threads or groups, among those that every sync
+ * orders alike. */
 typedef struct sim_readers {
     int64_t next;
     int32_t atom;
@@ -76,7 +77,6 @@ typedef struct sim_array {
     void *data;       /* scratch: block * cells + cell. private: cell * slots * threads + ... */
     sim_cell *shadow; /* scratch */
     bool differs;     /* private: lanes may have pushed different values */
-    int64_t *written; /* private: by cell and thread; when */
 } sim_array;
 
 enum { SIM_PAGE = 1024 };
@@ -86,7 +86,7 @@ typedef struct sim_parameter {
     void *data;
     int64_t extent[IR_MAX_RANK];
     int64_t stride[IR_MAX_RANK];
-    sim_moment **pages; /* who stored a cell last, by flat number */
+    sim_cell **pages; /* by flat number of the cell */
     int64_t page_count;
 } sim_parameter;
 

@@ -415,9 +415,10 @@ void sim_do_private(sim_team *team, const ir_op *op) {
         layout_extent_evaluate(value->type.extent[0], team->words, &array->cells);
         int64_t all = array->cells * team->threads;
         array->data = base_arena_alloc(team->arena, (size_t)(all * size) + 1);
-        array->written = BASE_NEW_ARRAY(team->arena, int64_t, team->options->watch ? all : 0);
     }
-    array->born = ++team->now;
+    if (team->options->watch)
+        memset(array->data, 0xff, (size_t)(array->cells * team->threads * size));
+    array->differs = false;
 }
 
 /* The cell that a thread means; -1 when it is outside. */
@@ -439,17 +440,6 @@ static void *private_place(const sim_team *team, const ir_op *op, int64_t cell, 
     return (char *)array->data + row * base_dtype_size(type->dtype);
 }
 
-static void watch_pull(sim_team *team, const ir_op *op, int64_t cell, int64_t thread) {
-    const sim_array *array = &team->arrays[op->operands[0]->number];
-    if (!team->options->watch || !team->active[thread] ||
-        array->written[cell * team->threads + thread] >= array->born ||
-        !sim_is_news(team, SIM_UNWRITTEN, op))
-        return;
-    sim_report(team, SIM_UNWRITTEN, op, thread, -1, NULL,
-               "cell %lld of %s is read, and this lane has not pushed to it", (long long)cell,
-               sim_label(team, op->operands[0]));
-}
-
 void sim_do_pull(sim_team *team, const ir_op *op) {
     int64_t size = base_dtype_size(op->results[0]->type.dtype);
     bool uniform = op->results[0]->type.form == IR_FORM_UNIFORM;
@@ -463,8 +453,6 @@ void sim_do_pull(sim_team *team, const ir_op *op) {
         for (int s = 0; s < to->slots && cell >= 0; s++)
             memcpy((char *)to->data + s * team->threads * size, private_place(team, op, cell, s),
                    (size_t)((once ? 1 : team->threads) * size));
-        for (int64_t t = 0; t < (once ? 1 : team->threads) && cell >= 0; t++)
-            watch_pull(team, op, cell, t);
         return;
     }
     for (int64_t t = 0; t < team->threads; t++) {
@@ -472,8 +460,6 @@ void sim_do_pull(sim_team *team, const ir_op *op) {
         for (int s = 0; s < to->slots && cell >= 0; s++)
             memcpy((char *)to->data + (s * team->threads + t) * size,
                    (char *)private_place(team, op, cell, s) + t * size, (size_t)size);
-        if (cell >= 0)
-            watch_pull(team, op, cell, t);
     }
 }
 
@@ -482,7 +468,6 @@ void sim_do_push(sim_team *team, const ir_op *op) {
     sim_array *array = &team->arrays[op->operands[0]->number];
     const ir_type *type = &op->operands[0]->type;
     int64_t size = base_dtype_size(type->dtype);
-    int64_t now = ++team->now;
     array->differs |= sim_lanes_of(team, value)->wide || team->active_count < team->threads;
     for (int s = 0; s < private_slots(type); s++) {
         const char *row = sim_lanes_row(team, value, s, 0);
@@ -492,8 +477,6 @@ void sim_do_push(sim_team *team, const ir_op *op) {
                 continue;
             memcpy((char *)private_place(team, op, cell, s) + t * size, row + t * size,
                    (size_t)size);
-            if (team->options->watch)
-                array->written[cell * team->threads + t] = now;
         }
     }
 }

@@ -381,7 +381,7 @@ static void bind_parameters(sim_team *team, void *const *pointers) {
         bound->page_count = team->refused || parameter->mode == IR_IN || !team->options->watch
                                 ? 0
                                 : cells / SIM_PAGE + 1;
-        bound->pages = BASE_NEW_ARRAY(team->arena, sim_moment *, bound->page_count);
+        bound->pages = BASE_NEW_ARRAY(team->arena, sim_cell *, bound->page_count);
     }
     for (int i = 0; i < module->parameter_count; i++)
         if (!module->parameters[i].is_tensor)

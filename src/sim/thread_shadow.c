@@ -267,6 +267,14 @@ static sim_readers *readers_of(sim_team *team, sim_cell *state, int32_t atom) {
     return &team->readers[made];
 }
 
+static void add_reader(sim_team *team, sim_cell *state, const sim_moment *now) {
+    int32_t atom = now->thread < 0 ? now->thread : team->atom_of[now->thread];
+    sim_readers *readers = readers_of(team, state, atom);
+    if (readers->last[0].thread != now->thread || readers->last[0].group != now->group)
+        readers->last[1] = readers->last[0];
+    readers->last[0] = *now;
+}
+
 void sim_watch_get(sim_team *team, const ir_op *op, sim_array *array, int64_t block, int64_t cell,
                    int64_t thread, int slot) {
     thread = only_lane(team, thread);
@@ -281,41 +289,49 @@ void sim_watch_get(sim_team *team, const ir_op *op, sim_array *array, int64_t bl
         report_race(team, op, block, cell, &now, &state->write,
                     "read, and has been written by another lane,");
     }
-    sim_readers *readers =
-        readers_of(team, state, thread < 0 ? (int32_t)thread : team->atom_of[thread]);
-    if (readers->last[0].thread != now.thread || readers->last[0].time == 0)
-        readers->last[1] = readers->last[0];
-    readers->last[0] = now;
+    add_reader(team, state, &now);
     note_remote(team, block, &now);
 }
 
 /* ---- tensors ---- */
 
-static sim_moment *tensor_cell(sim_team *team, sim_parameter *tensor, int64_t flat) {
-    sim_moment **page = &tensor->pages[flat / SIM_PAGE];
+static sim_cell *tensor_cell(sim_team *team, sim_parameter *tensor, int64_t flat) {
+    sim_cell **page = &tensor->pages[flat / SIM_PAGE];
     if (*page == NULL)
-        *page = BASE_NEW_ARRAY(team->arena, sim_moment, SIM_PAGE);
+        *page = BASE_NEW_ARRAY(team->arena, sim_cell, SIM_PAGE);
     return &(*page)[flat % SIM_PAGE];
 }
 
-/* A second store of a cell comes after the first one: by the same lane, behind a sync, or on a
- * machine whose team is one thread, where op follows op. */
+/* An access comes after another one: by the same lane, behind a sync, or on a machine whose team is
+ * one thread, where op follows op. */
 static bool is_behind(const sim_team *team, const sim_moment *before, const sim_moment *now) {
-    return before->group == now->group &&
-           (team->one_thread || is_ordered(team, before, now->thread));
+    return before->time == 0 || (before->group == now->group &&
+                                 (team->one_thread || is_ordered(team, before, now->thread)));
+}
+
+static void report_tensor(sim_team *team, const sim_parameter *tensor, int64_t flat,
+                          const sim_moment *now, const sim_moment *before, const char *what) {
+    if (sim_is_news(team, SIM_TWO_WRITERS, now->op))
+        sim_report(team, SIM_TWO_WRITERS, now->op, now->thread, now->slot, before, "%s is %s",
+                   sim_cell_name(team, tensor, flat), what);
 }
 
 void sim_watch_store(sim_team *team, const ir_op *op, sim_parameter *tensor, int64_t flat,
                      int64_t thread, int slot) {
     thread = only_lane(team, thread);
-    sim_moment *cell = tensor_cell(team, tensor, flat);
+    sim_cell *cell = tensor_cell(team, tensor, flat);
     sim_moment now = moment_of(team, op, thread, slot);
-    bool twice = cell->time == now.time && (cell->thread != thread || cell->slot != slot);
-    bool other = cell->time != 0 && (twice || !is_behind(team, cell, &now));
-    if (other && sim_is_news(team, SIM_TWO_WRITERS, op))
-        sim_report(team, SIM_TWO_WRITERS, op, thread, slot, cell, "%s is stored a second time",
-                   sim_cell_name(team, tensor, flat));
-    *cell = now;
+    bool twice =
+        cell->write.time == now.time && (cell->write.thread != thread || cell->write.slot != slot);
+    if (twice || !is_behind(team, &cell->write, &now))
+        report_tensor(team, tensor, flat, &now, &cell->write, "stored a second time");
+    for (int64_t at = cell->readers; at != 0; at = team->readers[at].next)
+        for (int i = 0; i < 2; i++)
+            if (!is_behind(team, &team->readers[at].last[i], &now))
+                report_tensor(team, tensor, flat, &now, &team->readers[at].last[i],
+                              "stored, and another lane or group has read it");
+    drop_readers(team, cell);
+    cell->write = now;
 }
 
 void sim_watch_load(sim_team *team, const ir_op *op, sim_parameter *tensor, int64_t flat,
@@ -323,16 +339,18 @@ void sim_watch_load(sim_team *team, const ir_op *op, sim_parameter *tensor, int6
     if (tensor->parameter->mode == IR_IN)
         return;
     thread = only_lane(team, thread);
-    const sim_moment *cell = tensor_cell(team, tensor, flat);
+    sim_cell *cell = tensor_cell(team, tensor, flat);
+    const sim_moment *stored = &cell->write;
     sim_moment now = moment_of(team, op, thread, slot);
-    if (cell->time == 0) {
-        if (tensor->parameter->mode == IR_OUT && sim_is_news(team, SIM_UNWRITTEN, op))
-            sim_report(team, SIM_UNWRITTEN, op, thread, slot, NULL,
-                       "%s is read, and nobody has stored it", sim_cell_name(team, tensor, flat));
-        return;
-    }
-    bool own = cell->group == now.group && (cell->thread < 0 || is_ordered(team, cell, thread));
-    if (!own && sim_is_news(team, SIM_TWO_WRITERS, op))
-        sim_report(team, SIM_TWO_WRITERS, op, thread, slot, cell,
-                   "%s is read by another lane than stored it", sim_cell_name(team, tensor, flat));
+    bool own = tensor->parameter->mode == IR_INOUT
+                   ? is_behind(team, stored, &now)
+                   : stored->group == now.group && is_ordered(team, stored, thread);
+    own |= stored->group == now.group && stored->thread < 0;
+    if (stored->time != 0 && !own)
+        report_tensor(team, tensor, flat, &now, stored, "read by another lane than stored it");
+    else if (stored->time == 0 && tensor->parameter->mode == IR_OUT &&
+             sim_is_news(team, SIM_UNWRITTEN, op))
+        sim_report(team, SIM_UNWRITTEN, op, thread, slot, NULL,
+                   "%s is read, and nobody has stored it", sim_cell_name(team, tensor, flat));
+    add_reader(team, cell, &now);
 }
