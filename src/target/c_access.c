@@ -197,6 +197,11 @@ static const char *guard_mask(const target_c_access *s, target_c_guard guard) {
 static target_c_guard guard_of_slot(const target_c_access *s, int slot) {
     target_c_guard guard = guard_of_mask(s, slot);
     const char *when = s->e->when;
+    if (when != NULL && !s->vector)
+        return (target_c_guard){GUARD_IF,
+                                guard.kind == GUARD_NONE
+                                    ? when
+                                    : target_emit_text(s->e, "%s && (%s)", when, guard.text)};
     if (when != NULL && guard.kind == GUARD_NONE)
         return (target_c_guard){GUARD_LANES, when};
     if (when != NULL)

@@ -48,7 +48,9 @@ void target_c_push(target_emitter *emitter, const ir_op *op) {
             next = target_emit_text(emitter, "select_%s(%s, %s, %s)",
                                     dialect->type(emitter, array->type.dtype, true), emitter->when,
                                     next, cell);
-        target_emit_line(emitter, "%s = %s;", cell, next);
+        bool guarded = emitter->when != NULL && !vector;
+        target_emit_line(emitter, "%s%s%s%s = %s;", guarded ? "if (" : "",
+                         guarded ? emitter->when : "", guarded ? ") " : "", cell, next);
     }
 }
 

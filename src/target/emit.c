@@ -234,7 +234,8 @@ static void emit_if(target_emitter *e, const ir_op *op) {
 
 static void emit_when(target_emitter *e, const ir_op *op) {
     const char *mask = target_emit_name(e, op->operands[0], 0);
-    if (target_emit_is_vector(e, &op->operands[0]->type)) {
+    bool slots = op->operands[0]->type.form == IR_FORM_SLOTS;
+    if (slots && (e->registers > 1 || target_emit_is_vector(e, &op->operands[0]->type))) {
         const char *outer = e->when;
         e->when = outer == NULL ? mask : target_emit_text(e, "(%s & %s)", outer, mask);
         emit_region(e, op->regions[0]);
@@ -242,11 +243,7 @@ static void emit_when(target_emitter *e, const ir_op *op) {
         return;
     }
     target_emit_line(e, "if (%s) {", mask);
-    e->depth++;
-    emit_region(e, op->regions[0]);
-    if (op->operands[0]->type.form != IR_FORM_SLOTS)
-        target_emit_run_close(e);
-    e->depth--;
+    emit_block_of(e, op->regions[0]);
     target_emit_line(e, "}");
 }
 
@@ -325,7 +322,10 @@ static void emit_place(target_emitter *e, const ir_op *op) {
     e->run.outside = false;
     switch (target_emit_place(e, op)) {
     case TARGET_JOINS_RUN:
+        if (target_emit_is_apart(e, op))
+            target_emit_run_close(e);
         target_emit_run_open(e);
+        target_emit_touch(e, op);
         break;
     case TARGET_ENDS_RUN:
         target_emit_run_close(e);

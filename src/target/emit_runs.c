@@ -88,6 +88,43 @@ target_place target_emit_place(const target_emitter *emitter, const ir_op *op) {
     return on_lanes ? TARGET_JOINS_RUN : TARGET_OUTSIDE_RUNS;
 }
 
+/* ---- tensors in a run ---- */
+
+static const ir_value *operand_at(const ir_op *op, int operand) {
+    return operand < 0 ? NULL : op->operands[operand];
+}
+
+/* Whether each lane touches the same cells in both. */
+static bool same_cells(const ir_op *a, const ir_op *b) {
+    const ir_access *x = a->attributes.access, *y = b->attributes.access;
+    for (int d = 0; d < x->rank; d++) {
+        const ir_index *i = &x->index[d], *j = &y->index[d];
+        if (operand_at(a, i->operand) != operand_at(b, j->operand) ||
+            operand_at(a, i->vector) != operand_at(b, j->vector) ||
+            !ir_affine_equal(&i->affine, &j->affine))
+            return false;
+    }
+    return true;
+}
+
+bool target_emit_is_apart(const target_emitter *emitter, const ir_op *op) {
+    const target_run *run = &emitter->run;
+    bool store = op->opcode == IR_STORE;
+    for (int64_t i = 0; (store || op->opcode == IR_LOAD) && i < run->count; i++) {
+        const ir_op *before = run->tensor_ops[i];
+        if (before->operands[0] == op->operands[0] && (store || before->opcode == IR_STORE) &&
+            !same_cells(before, op))
+            return true;
+    }
+    return false;
+}
+
+void target_emit_touch(target_emitter *emitter, const ir_op *op) {
+    target_run *run = &emitter->run;
+    if (op->opcode == IR_STORE || op->opcode == IR_LOAD)
+        BASE_PUSH(emitter->arena, run->tensor_ops, run->count, run->capacity, op);
+}
+
 /* ---- what is read outside its run ---- */
 
 enum { OUTSIDE = -1, NO_RUN = 0 };
@@ -99,6 +136,11 @@ typedef struct finder {
     const ir_op **names; /* ops that only give a name, in order */
     int64_t name_count, name_capacity;
 } finder;
+
+static void end_run(finder *f) {
+    f->current = NO_RUN;
+    f->emitter->run.count = 0;
+}
 
 static void find_use(finder *f, const ir_value *value) {
     if (is_slots(value) && f->run[value->number] != OUTSIDE &&
@@ -129,10 +171,12 @@ static void find_in_op(finder *f, const ir_op *op) {
     }
     if (place == TARGET_OUTSIDE_RUNS)
         return;
-    if (place == TARGET_ENDS_RUN)
-        f->current = NO_RUN;
-    else if (f->current == NO_RUN)
+    if (place == TARGET_ENDS_RUN || target_emit_is_apart(e, op))
+        end_run(f);
+    if (place == TARGET_JOINS_RUN && f->current == NO_RUN)
         f->current = ++f->last;
+    if (place == TARGET_JOINS_RUN)
+        target_emit_touch(e, op);
     for (int i = 0; i < op->operand_count; i++)
         find_use(f, op->operands[i]);
     for (const ir_op *when = when_around(op); when != NULL; when = when_around(when))
@@ -144,7 +188,7 @@ static void find_in_op(finder *f, const ir_op *op) {
             find_definition(f, op->regions[i]->arguments[a]);
         find_in_region(f, op->regions[i]);
         if (place == TARGET_ENDS_RUN)
-            f->current = NO_RUN;
+            end_run(f);
     }
 }
 
@@ -162,6 +206,7 @@ void target_emit_find_runs(target_emitter *emitter) {
         return;
     finder f = {.emitter = emitter, .run = BASE_NEW_ARRAY(emitter->arena, int32_t, values)};
     find_in_region(&f, &emitter->module->body);
+    end_run(&f);
     for (int64_t i = f.name_count - 1; i >= 0; i--)
         if (emitter->spread[f.names[i]->results[0]->number])
             emitter->spread[f.names[i]->operands[0]->number] = true;
@@ -191,6 +236,7 @@ void target_emit_run_close(target_emitter *emitter) {
         return;
     base_text inside = emitter->body;
     run->open = false;
+    run->count = 0;
     emitter->body = run->outer;
     emitter->depth--;
     if (run->before.length > 0)

@@ -54,9 +54,11 @@ typedef struct target_variable {
 /* The loop over the registers that is being written. */
 typedef struct target_run {
     bool open;
-    bool outside;     /* what is written now stands before it */
-    base_text before; /* what is declared for it */
-    base_text outer;  /* the body around it */
+    bool outside;             /* what is written now stands before it */
+    base_text before;         /* what is declared for it */
+    base_text outer;          /* the body around it */
+    const ir_op **tensor_ops; /* loads and stores in it */
+    int64_t count, capacity;
 } target_run;
 
 /* Where an op of lanes stands when there are several registers. */
@@ -166,6 +168,9 @@ bool target_emit_is_needed(const target_emitter *emitter, const ir_op *op);
 void target_emit_find_runs(target_emitter *emitter);
 bool target_emit_is_spread(const target_emitter *emitter, const ir_value *value);
 target_place target_emit_place(const target_emitter *emitter, const ir_op *op);
+/* Whether an access must not share a loop with those before; adds it to them. */
+bool target_emit_is_apart(const target_emitter *emitter, const ir_op *op);
+void target_emit_touch(target_emitter *emitter, const ir_op *op);
 /* Begin a loop over the registers unless one is open or there is one register; write it. */
 void target_emit_run_open(target_emitter *emitter);
 void target_emit_run_close(target_emitter *emitter);

@@ -313,16 +313,26 @@ static bits pairs_stored(const team *t, int thread, int slot) {
     return own(t, place % (2 * t->lanes) / 2, place / (2 * t->lanes) * 2 + place % 2);
 }
 
+static bits turned_round(const team *t, int thread, int slot) {
+    return t->in[4 * t->lanes - 1 - (slot * t->lanes + thread)];
+}
+
+/* A team planned for a cpu is one thread: op follows op, also on tensors. */
 static const lane_case cases[] = {
+    {"store %y[%row$i, $P], %t injective\n%i$i = iota $P : i64(4)\n"
+     "%one$i = constant 1 : i64\n%last$i = sub %all, %one$i : i64\n"
+     "%back$i = sub %last$i, %i$i : i64(4)\n"
+     "%b$i = load %y[%row$i, vector %back$i] : $T(4)\nstore %y[%row$i, $P], %b$i injective\n",
+     turned_round, ANY, 1},
     {"store %y[%row$i, lane*4 + subgroup*$Q + slot*1], %t injective width=4\n", rows_stored, ANY,
      1},
     {"%f$i = broadcast %in0 : $T(4)\n"
      "store %y[%row$i, lane*4 + subgroup*$Q + slot*1], %f$i injective width=4\n"
      "store %y[%row$i, lane*4 + subgroup*$Q + slot*1], %t injective "
-     "mask=lane*4 + subgroup*$Q + slot*1 < %n13 width=4\n",
+     "mask=lane*4 + subgroup*$Q + slot*1 < %end width=4\n",
      rows_stored_in_part, ANY, 1},
     {"%v$i = load %x[lane*4 + subgroup*$Q + slot*1] fill=%in7 "
-     "mask=lane*4 + subgroup*$Q + slot*1 < %n5 width=4 : $T(4)\n",
+     "mask=lane*4 + subgroup*$Q + slot*1 < %limit width=4 : $T(4)\n",
      rows_filled, ANY, 1},
     {"%v$i = load %x[lane*2 + subgroup*$D + slot % 2*1 + slot/2*$E] width=2 : $T(4)\n",
      pairs_of_slots, ANY, 1},
@@ -336,8 +346,8 @@ static const lane_case cases[] = {
     {"%v$i = load %x[lane % 3*2 + lane/5*7 + subgroup % 3*1 + slot*3] : $T(4)\n", odd_pieces, ANY,
      1},
     {"%v$i = load %x[lane*4 + subgroup*$Q + slot*1] width=4 : $T(4)\n", rows_of_four, ANY, 1},
-    {"%v$i = load %x[$P] fill=%in7 mask=$P < %n5 : $T(4)\n", first_elements, ANY, 1},
-    {"%v$i = load %x[lane*4 + subgroup*$Q + slot*1] mask=lane*4 + subgroup*$Q + slot*1 < %n13 "
+    {"%v$i = load %x[$P] fill=%in7 mask=$P < %limit : $T(4)\n", first_elements, ANY, 1},
+    {"%v$i = load %x[lane*4 + subgroup*$Q + slot*1] mask=lane*4 + subgroup*$Q + slot*1 < %end "
      "width=4 : $T(4)\n",
      first_of_rows, ANY, 1},
     {"%v$i = load %x[$P] mask=lane % 3*1 + slot*1 < %three : $T(4)\n", odd_mask, ANY, 1},
@@ -403,7 +413,7 @@ static const lane_case cases[] = {
      "%one$i = constant 1 : i64\n%three$i = constant 3 : i64\n%w$i = constant $W : i64\n"
      "%i$i = iota lane*1 + subgroup*$S : i64(4)\n%less$i = sub %i$i, %one$i : i64(4)\n"
      "%from$i = floormod %less$i, %w$i : i64(4)\n"
-     "%v$i, %end$i = for %zero$i, %three$i, %one$i, %t, %f$i : $T(4), token free "
+     "%v$i, %last$i = for %zero$i, %three$i, %one$i, %t, %f$i : $T(4), token free "
      "%s$i (%k$i: i64, %now$i: $T(4), %free$i: token free %s$i) {\n"
      "%put$i = put %s$i[$P], %now$i, %free$i : token written %s$i\n"
      "%pub$i = sync group %put$i : token published %s$i\n"
@@ -438,7 +448,7 @@ static const char head[] =
     "  team $W\n  subgroup $S\n  groups 1\n{\n"
     "%t = load %x[$P] : $T(4)\n%one = constant 1 : i64\n%two = constant 2 : i64\n"
     "%three = constant 3 : i64\n%seven = constant 7 : i64\n%all = constant $F : i64\n"
-    "%zero = constant 0 : i64\n%n5 = constant $A : i64\n%n13 = constant $B : i64\n"
+    "%zero = constant 0 : i64\n%limit = constant $A : i64\n%end = constant $B : i64\n"
     "%in0 = load %x[%zero] : $T\n%in1 = load %x[%one] : $T\n%in2 = load %x[%two] : $T\n"
     "%in3 = load %x[%three] : $T\n%in7 = load %x[%seven] : $T\n";
 
