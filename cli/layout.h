@@ -36,7 +36,9 @@ typedef struct cli_layout_view {
     int64_t elements;                   /* product of the extents, at most INT64_MAX */
     int64_t threads, slots, capacity, replication, contiguity;
     layout_traffic traffic;
-    int conflicts;          /* of one access to scratch that holds the tile row-major */
+    int conflicts; /* of one access to scratch that holds the tile row-major */
+    int64_t
+        scratch_width; /* elements a lane moves at once there: width, or 1 where those are no run */
     int64_t conflicts_seen; /* accesses looked at; 0 = all are alike, one was */
     bool in_kernels;        /* identity(...) and bits(...) of a kernel may be this layout */
     const char *not_in_kernels;
@@ -68,7 +70,10 @@ cli_layout_grid cli_layout_grid_of(const cli_layout_view *view, int64_t columns)
 /* The access of subgroup 0 at slots 0 to width - 1: byte addresses by lane and element of the
  * vector, rows on multiples of 128 bytes; -1 where nothing is owned. Returns their number. */
 int cli_layout_first_access(const cli_layout_view *view, int64_t *bytes, int limit);
-/* Byte address of an element, rows on multiples of 128 bytes. */
+/* Words that the lanes of subgroup 0 that are served first ask of each bank of scratch with the
+ * access at slot 0, where the tile lies row-major without gaps. */
+void cli_layout_banks(const cli_layout_view *view, int asked[CLI_LAYOUT_BANKS]);
+/* Byte address of an element, rows on multiples of 128 bytes; INT64_MAX past 64 bits. */
 int64_t cli_layout_address(const cli_layout_view *view, const int64_t index[LAYOUT_MAX_RANK]);
 
 /* ---- comparing and converting ---- */

@@ -24,7 +24,8 @@ enum {
     ROWS_LIMIT = 32,
     COLUMNS_LIMIT = 32,
     HUES = 32,
-    LEAST_WIDTH = 640,
+    BANK_WIDTH = 20,
+    LEAST_WIDTH = CLI_LAYOUT_BANKS * BANK_WIDTH,
     TITLE_CLIP = 100,
     ACCESS_LIMIT = 4096 /* elements of the first access */
 };
@@ -98,19 +99,19 @@ static void write_hues(base_text *out, const char *indent, int least, int most) 
 static void write_style(base_text *out) {
     base_text_string(
         out, "<style>\n"
-             "svg{background:#ffffff}\n"
              "text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px;fill:#1a1a1a}\n"
              ".title{font-size:13px;font-weight:bold}\n"
              ".cell text,.bank text{text-anchor:middle}\n"
              ".label{text-anchor:end;fill:#666666}\n"
              ".cell rect{stroke:#ffffff;stroke-width:1}\n"
-             ".differs text{font-weight:bold;text-decoration:underline}\n"
+             ".accessed text{font-weight:bold}.differs text{text-decoration:underline}\n"
+             ".page{fill:#ffffff}\n"
              ".sector{fill:none;stroke:#8a8a8a;stroke-width:1}\n"
              ".touched{fill:none;stroke:#111111;stroke-width:2.5}\n"
              ".rest{fill:#eeeeee}.asked{fill:#b9d7f2}.conflict{fill:#f4b6a6}\n");
     write_hues(out, "", 196, 250);
     base_text_string(out, "@media (prefers-color-scheme:dark){\n"
-                          "svg{background:#16181b}text{fill:#f0f0f0}.label{fill:#a0a0a0}\n"
+                          ".page{fill:#16181b}text{fill:#f0f0f0}.label{fill:#a0a0a0}\n"
                           ".cell rect{stroke:#16181b}.sector{stroke:#8a8a8a}"
                           ".touched{stroke:#ffffff}\n"
                           ".rest{fill:#26292d}.asked{fill:#1f4e79}.conflict{fill:#8a3522}\n");
@@ -135,15 +136,24 @@ static bool differs(const panel *s, int64_t element, const layout_position *posi
     return memcmp(&other, position, sizeof other) != 0;
 }
 
+static bool is_accessed(const panel *s, const int64_t index[LAYOUT_MAX_RANK]) {
+    int64_t address = cli_layout_address(s->view, index);
+    for (int i = 0; i < s->touched_count; i++)
+        if (s->touched[i] == address)
+            return true;
+    return false;
+}
+
 static void draw_cell(picture *p, panel *s, int64_t row, int64_t column) {
     int64_t element = row * s->grid.columns + column, index[LAYOUT_MAX_RANK];
     layout_position position;
     set_label(s, element, index, &position);
     int64_t x = s->x + column * s->cell, y = s->y + row * CELL_HEIGHT;
     base_text_format(p->out,
-                     "<g class=\"cell%s\"><rect class=\"h%" PRId64 "\" x=\"%" PRId64
+                     "<g class=\"cell%s%s\"><rect class=\"h%" PRId64 "\" x=\"%" PRId64
                      "\" y=\"%" PRId64 "\" width=\"%" PRId64 "\" height=\"%d\"/>"
                      "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">%s</text><title>element ",
+                     is_accessed(s, index) ? " accessed" : "",
                      differs(s, element, &position) ? " differs" : "",
                      cli_layout_thread(s->view, &position) % HUES, x, y, s->cell, CELL_HEIGHT,
                      x + s->cell / 2, y + CELL_HEIGHT / 2 + 4, s->label.bytes);
@@ -202,40 +212,21 @@ static void draw_label(picture *p, panel *s, int64_t row) {
 }
 
 /* ---- banks ---- */
-/* Words that the first access asks of each bank of scratch, where the tile lies row-major without
- * gaps. */
 static void draw_banks(picture *p, const panel *s) {
-    int64_t words[CLI_LAYOUT_LANES];
-    int count = 0, asked[CLI_LAYOUT_BANKS] = {0};
-    const cli_layout_view *view = s->view;
-    for (int64_t lane = 0; lane < view->range[LAYOUT_LANE] && lane < CLI_LAYOUT_BANKS; lane++) {
-        layout_position position = cli_layout_position(view, lane, 0);
-        int64_t index[LAYOUT_MAX_RANK], element = 0;
-        if (!layout_tile_logical(&view->tile, &position, index))
-            continue;
-        for (int a = 0; a < view->tile.rank; a++)
-            element = element * view->extent[a] + index[a];
-        int64_t word = element * base_dtype_size(view->element) / CLI_LAYOUT_WORD_BYTES;
-        bool is_new = true;
-        for (int i = 0; i < count; i++)
-            is_new = is_new && words[i] != word;
-        if (is_new) {
-            words[count++] = word;
-            asked[word % CLI_LAYOUT_BANKS]++;
-        }
-    }
+    int asked[CLI_LAYOUT_BANKS];
+    cli_layout_banks(s->view, asked);
     draw_line(p, "note",
-              "words asked of each of 32 banks by slot 0 of subgroup 0, tile row-major "
-              "in scratch:");
-    int width = 20;
+              "scratch: words asked of each of 32 banks by the lanes of the first access "
+              "that are served first");
     for (int bank = 0; bank < CLI_LAYOUT_BANKS; bank++) {
         const char *class_ = asked[bank] == 0 ? "rest" : asked[bank] == 1 ? "asked" : "conflict";
+        int x = MARGIN + bank * BANK_WIDTH;
         base_text_format(p->out,
                          "<g class=\"bank\"><rect class=\"%s\" x=\"%d\" y=\"%" PRId64
-                         "\" width=\"%d\" height=\"18\"/><text x=\"%d\" y=\"%" PRId64
+                         "\" width=\"%d\" height=\"%d\"/><text x=\"%d\" y=\"%" PRId64
                          "\">%d</text><title>bank %d</title></g>\n",
-                         class_, MARGIN + bank * width, p->y + 2, width - 2,
-                         MARGIN + bank * width + width / 2 - 1, p->y + 15, asked[bank], bank);
+                         class_, x, p->y + 2, BANK_WIDTH - 2, LINE, x + BANK_WIDTH / 2 - 1,
+                         p->y + LINE - 3, asked[bank], bank);
     }
     p->y += 2 * LINE;
 }
@@ -282,8 +273,8 @@ static void draw_captions(picture *p, panel *s) {
     text->length = 0;
     base_text_string(text, "cell: ");
     cli_layout_cell_form(text, view);
-    base_text_string(text, ", colour: lane; frame: sector of 32 bytes, strong: first access of "
-                           "subgroup 0");
+    base_text_string(text, ", colour: lane; frame: sector of 32 bytes; strong: what the first "
+                           "access of subgroup 0 touches");
     draw_line(p, "note", text->bytes);
     if (s->reference != NULL)
         draw_line(p, "note", "underlined: another owner than in the first layout");
@@ -340,6 +331,7 @@ void cli_layout_svg(base_text *out, const cli_layout_view *views, int count) {
     append_xml(out, name.bytes, 4 * TITLE_CLIP);
     base_text_string(out, "</title>\n");
     write_style(out);
+    base_text_string(out, "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
     base_text_append(out, body.bytes, (size_t)body.length);
     base_text_string(out, "</svg>\n");
 }

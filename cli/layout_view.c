@@ -117,13 +117,16 @@ cli_layout_grid cli_layout_grid_of(const cli_layout_view *view, int64_t columns)
 /* ---- accesses ---- */
 int64_t cli_layout_address(const cli_layout_view *view, const int64_t index[LAYOUT_MAX_RANK]) {
     int rank = view->tile.rank;
-    int64_t row = 0, bytes = base_dtype_size(view->element);
+    int64_t row = 0, bytes = base_dtype_size(view->element), address = 0;
     if (rank == 0)
         return 0;
     for (int a = 0; a < rank - 1; a++)
         row = row * view->extent[a] + index[a];
-    int64_t row_bytes = view->extent[rank - 1] * bytes;
-    return row * ((row_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES) + index[rank - 1] * bytes;
+    int64_t row_bytes = product(view->extent[rank - 1], bytes);
+    int64_t pitch = product(row_bytes / ROW_BYTES + (row_bytes % ROW_BYTES != 0), ROW_BYTES);
+    return base_checked_add(product(row, pitch), product(index[rank - 1], bytes), &address)
+               ? address
+               : INT64_MAX;
 }
 
 int cli_layout_first_access(const cli_layout_view *view, int64_t *bytes, int limit) {
@@ -139,51 +142,67 @@ int cli_layout_first_access(const cli_layout_view *view, int64_t *bytes, int lim
     return count;
 }
 
-/* Lanes that are served together reach `words` words each: how often the fullest bank is asked for
- * different ones. Addresses of vectors are multiples of their length; -1: a lane that rests. */
-static int conflict_degree(const int64_t *vector, int lanes) {
-    int worst = 0, banks = lanes; /* of vectors: as many as lanes that are served together */
+/* Words that lanes which are served together ask of each bank. `vector`: what each lane reaches, as
+ * a number of vectors of `words` words; -1: nothing. Equal vectors are asked for once. */
+static int count_banks(const int64_t *vector, int lanes, int words, int asked[CLI_LAYOUT_BANKS]) {
+    int worst = 0;
+    for (int bank = 0; bank < CLI_LAYOUT_BANKS; bank++)
+        asked[bank] = 0;
     for (int i = 0; i < lanes; i++) {
-        int degree = 0;
-        for (int k = 0; k < lanes; k++) {
-            bool first = vector[k] >= 0 && vector[i] >= 0 && vector[k] % banks == vector[i] % banks;
-            for (int earlier = 0; earlier < k && first; earlier++)
-                first = vector[earlier] != vector[k];
-            degree += first;
+        bool is_new = vector[i] >= 0;
+        for (int earlier = 0; earlier < i && is_new; earlier++)
+            is_new = vector[earlier] != vector[i];
+        for (int word = 0; is_new && word < words; word++) {
+            int bank = (int)((vector[i] % CLI_LAYOUT_BANKS * words + word) % CLI_LAYOUT_BANKS);
+            asked[bank]++;
+            worst = asked[bank] > worst ? asked[bank] : worst;
         }
-        worst = degree > worst ? degree : worst;
     }
     return worst;
 }
 
-/* One access to scratch that holds the tile row-major without gaps: `width` elements a lane from
- * `position`, whose lane is set here. */
-static int access_conflicts(const cli_layout_view *view, layout_position position, int64_t width) {
-    int64_t words = width * base_dtype_size(view->element) / CLI_LAYOUT_WORD_BYTES;
-    words = words < 1 ? 1 : words;
-    int together = (int)(CLI_LAYOUT_BANKS / words), worst = 0;
-    int64_t vector[CLI_LAYOUT_BANKS];
-    int64_t lanes = view->range[LAYOUT_LANE];
-    for (int64_t first = 0; first < lanes && first < CLI_LAYOUT_LANES; first += together) {
-        for (int i = 0; i < together; i++) {
-            int64_t index[LAYOUT_MAX_RANK], element = 0;
-            position.number[LAYOUT_LANE] = first + i;
-            vector[i] = -1;
-            if (!layout_tile_logical(&view->tile, &position, index))
-                continue;
-            for (int a = 0; a < view->tile.rank; a++)
-                element = element * view->extent[a] + index[a];
-            vector[i] = element * base_dtype_size(view->element) / (words * CLI_LAYOUT_WORD_BYTES);
-        }
-        int degree = conflict_degree(vector, together);
-        worst = degree > worst ? degree : worst;
+static int scratch_words(const cli_layout_view *view) {
+    int64_t words = view->scratch_width * base_dtype_size(view->element) / CLI_LAYOUT_WORD_BYTES;
+    return words < 1 ? 1 : (int)words;
+}
+
+/* The lanes from `first` on that are served together, at `position` otherwise; the most words of a
+ * bank. */
+static int ask_banks(const cli_layout_view *view, layout_position position, int64_t first,
+                     int asked[CLI_LAYOUT_BANKS]) {
+    int words = scratch_words(view), together = CLI_LAYOUT_BANKS / words;
+    int64_t vector[CLI_LAYOUT_BANKS], bytes = base_dtype_size(view->element);
+    for (int i = 0; i < together; i++) {
+        int64_t index[LAYOUT_MAX_RANK], element = 0;
+        position.number[LAYOUT_LANE] = first + i;
+        vector[i] = -1;
+        if (!layout_tile_logical(&view->tile, &position, index))
+            continue;
+        for (int a = 0; a < view->tile.rank; a++)
+            element = element * view->extent[a] + index[a];
+        vector[i] = element / (words * CLI_LAYOUT_WORD_BYTES / bytes);
+    }
+    return count_banks(vector, together, words, asked);
+}
+
+void cli_layout_banks(const cli_layout_view *view, int asked[CLI_LAYOUT_BANKS]) {
+    (void)ask_banks(view, (layout_position){0}, 0, asked);
+}
+
+static int access_conflicts(const cli_layout_view *view, layout_position position) {
+    int asked[CLI_LAYOUT_BANKS], worst = 0, together = CLI_LAYOUT_BANKS / scratch_words(view);
+    for (int64_t first = 0; first < view->range[LAYOUT_LANE] && first < CLI_LAYOUT_LANES;
+         first += together) {
+        int most = ask_banks(view, position, first, asked);
+        worst = most > worst ? most : worst;
     }
     return worst;
 }
 
 /* Accesses are numbered by slots, subgroups, blocks, steps. */
 static void find_conflicts(cli_layout_view *view) {
-    int64_t width = view->contiguity >= view->width ? view->width : 1;
+    view->scratch_width = view->contiguity >= view->width ? view->width : 1;
+    int64_t width = view->scratch_width;
     int64_t slots = view->capacity / width, steps = view->range[LAYOUT_STEP];
     int64_t subgroups = view->range[LAYOUT_SUBGROUP], blocks = view->range[LAYOUT_BLOCK];
     int64_t all = product(product(slots, subgroups), product(blocks, steps == 0 ? 1 : steps));
@@ -194,7 +213,7 @@ static void find_conflicts(cli_layout_view *view) {
         position.number[LAYOUT_SUBGROUP] = access / slots % subgroups;
         position.number[LAYOUT_BLOCK] = access / slots / subgroups % blocks;
         position.number[LAYOUT_STEP] = access / slots / subgroups / blocks;
-        int degree = access_conflicts(view, position, width);
+        int degree = access_conflicts(view, position);
         view->conflicts = degree > view->conflicts ? degree : view->conflicts;
     }
     view->conflicts_seen = view->linear || seen == all ? 0 : seen;
