@@ -27,6 +27,7 @@ enum {
     BANK_WIDTH = 20,
     LEAST_WIDTH = CLI_LAYOUT_BANKS * BANK_WIDTH,
     TITLE_CLIP = 100,
+    NOTE_CLIP = 200,
     ACCESS_LIMIT = 4096 /* elements of the first access */
 };
 
@@ -69,12 +70,13 @@ static void append_xml(base_text *out, const char *text, size_t limit) {
 }
 
 static void draw_line(picture *p, const char *class_, const char *text) {
+    int64_t clip = strcmp(class_, "title") == 0 ? TITLE_CLIP : NOTE_CLIP;
     base_text_format(p->out, "<text class=\"%s\" x=\"%d\" y=\"%" PRId64 "\">", class_, MARGIN,
                      p->y + LINE - 5);
-    append_xml(p->out, text, TITLE_CLIP);
+    append_xml(p->out, text, (size_t)clip);
     base_text_string(p->out, "</text>\n");
     int64_t length = (int64_t)strlen(text);
-    int64_t width = 2 * MARGIN + 8 * (length < TITLE_CLIP ? length : TITLE_CLIP + 3);
+    int64_t width = 2 * MARGIN + 8 * (length < clip ? length : clip + 3);
     p->width = width > p->width ? width : p->width;
     p->y += LINE;
 }
@@ -273,8 +275,8 @@ static void draw_captions(picture *p, panel *s) {
     text->length = 0;
     base_text_string(text, "cell: ");
     cli_layout_cell_form(text, view);
-    base_text_string(text, ", colour: lane; frame: sector of 32 bytes; strong: what the first "
-                           "access of subgroup 0 touches");
+    base_text_string(text, ", colour: lane; frame: sector of 32 bytes; strong: the first access of "
+                           "subgroup 0");
     draw_line(p, "note", text->bytes);
     if (s->reference != NULL)
         draw_line(p, "note", "underlined: another owner than in the first layout");

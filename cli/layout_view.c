@@ -166,21 +166,37 @@ static int scratch_words(const cli_layout_view *view) {
     return words < 1 ? 1 : (int)words;
 }
 
+/* Where an element stands in scratch that holds the tile row-major without gaps but for shifts,
+ * which move vectors to multiples of their length. */
+static int64_t scratch_place(const cli_layout_view *view, const int64_t index[LAYOUT_MAX_RANK]) {
+    int64_t place = 0;
+    for (int a = 0; a < view->tile.rank; a++)
+        place = place * (view->extent[a] + view->tile.shift[a]) + index[a] + view->tile.shift[a];
+    return place;
+}
+
+/* The vector that a position's slot and the next ones reach; -1 where they own nothing. */
+static int64_t scratch_vector(const cli_layout_view *view, layout_position position,
+                              int64_t elements) {
+    for (int64_t i = 0; i < view->scratch_width; i++) {
+        int64_t index[LAYOUT_MAX_RANK];
+        if (layout_tile_logical(&view->tile, &position, index))
+            return scratch_place(view, index) / elements;
+        position.number[LAYOUT_SLOT]++;
+    }
+    return -1;
+}
+
 /* The lanes from `first` on that are served together, at `position` otherwise; the most words of a
  * bank. */
 static int ask_banks(const cli_layout_view *view, layout_position position, int64_t first,
                      int asked[CLI_LAYOUT_BANKS]) {
     int words = scratch_words(view), together = CLI_LAYOUT_BANKS / words;
-    int64_t vector[CLI_LAYOUT_BANKS], bytes = base_dtype_size(view->element);
+    int64_t vector[CLI_LAYOUT_BANKS];
     for (int i = 0; i < together; i++) {
-        int64_t index[LAYOUT_MAX_RANK], element = 0;
         position.number[LAYOUT_LANE] = first + i;
-        vector[i] = -1;
-        if (!layout_tile_logical(&view->tile, &position, index))
-            continue;
-        for (int a = 0; a < view->tile.rank; a++)
-            element = element * view->extent[a] + index[a];
-        vector[i] = element / (words * CLI_LAYOUT_WORD_BYTES / bytes);
+        vector[i] = scratch_vector(view, position,
+                                   words * CLI_LAYOUT_WORD_BYTES / base_dtype_size(view->element));
     }
     return count_banks(vector, together, words, asked);
 }
@@ -199,9 +215,16 @@ static int access_conflicts(const cli_layout_view *view, layout_position positio
     return worst;
 }
 
+/* Runs of `width` slots whose elements stand side by side, at multiples of it in every row. */
+static bool has_vectors(const cli_layout_view *view) {
+    int last = view->tile.rank - 1;
+    return view->contiguity >= view->width &&
+           (last < 1 || (view->extent[last] + view->tile.shift[last]) % view->width == 0);
+}
+
 /* Accesses are numbered by slots, subgroups, blocks, steps. */
 static void find_conflicts(cli_layout_view *view) {
-    view->scratch_width = view->contiguity >= view->width ? view->width : 1;
+    view->scratch_width = has_vectors(view) ? view->width : 1;
     int64_t width = view->scratch_width;
     int64_t slots = view->capacity / width, steps = view->range[LAYOUT_STEP];
     int64_t subgroups = view->range[LAYOUT_SUBGROUP], blocks = view->range[LAYOUT_BLOCK];
