@@ -26,7 +26,8 @@ enum {
 typedef struct cli_layout_view {
     const char *text; /* as it was given, NUL-terminated; what does not print is in it too */
     layout_tile tile;
-    bool linear; /* `bits` is set */
+    layout_tile shown; /* the same, of one round where the tile has a runtime digit */
+    bool linear;       /* `bits` is set */
     layout_bits bits;
     base_dtype element;
     int64_t width;                      /* elements a lane reaches with one access */
@@ -35,8 +36,8 @@ typedef struct cli_layout_view {
     bool runtime;                       /* some size is known at run time only */
     int64_t elements;                   /* product of the extents, at most INT64_MAX */
     int64_t threads, slots, capacity, replication, contiguity;
-    layout_traffic traffic;
-    int conflicts; /* of one access to scratch that holds the tile row-major */
+    layout_traffic traffic; /* no accesses: not counted, the tile is too large */
+    int conflicts;          /* of one access to scratch that holds the tile row-major */
     int64_t
         scratch_width; /* elements a lane moves at once there: width, or 1 where those are no run */
     int64_t conflicts_seen; /* accesses looked at; 0 = all are alike, one was */

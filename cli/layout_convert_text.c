@@ -197,20 +197,36 @@ static void print_steps(base_text *out, const layout_conversion *conversion) {
 }
 
 /* ---- scratch and prices ---- */
+static void print_conflicts(base_text *out, const layout_conversion *conversion) {
+    base_text_format(out, "; conflicts: store %d, load %d (1 = none)\n",
+                     conversion->store_conflicts, conversion->load_conflicts);
+}
+
+static void print_rows(base_text *out, const layout_conversion *conversion) {
+    if (conversion->class_ < LAYOUT_SCRATCH) {
+        base_text_string(out, "\n");
+        return;
+    }
+    if (conversion->row_words != 0)
+        base_text_format(out, ", row-major, rows %" PRId64 " apart", conversion->row_words);
+    print_conflicts(out, conversion);
+}
+
 static void print_scratch(base_text *out, const layout_conversion *conversion) {
-    if (conversion->class_ >= LAYOUT_SCRATCH)
-        base_text_format(out, "\nscratch      %" PRId64 " elements", conversion->scratch_words);
-    else
+    if (conversion->class_ < LAYOUT_SCRATCH)
         base_text_string(out, "\nscratch      not needed");
+    else if (conversion->scratch_words == 0)
+        base_text_string(out, "\nscratch      as many elements as the run has");
+    else
+        base_text_format(out, "\nscratch      %" PRId64 " elements", conversion->scratch_words);
     if (!conversion->linear) {
-        base_text_string(out, ", row-major\n");
+        print_rows(out, conversion);
         return;
     }
     if (conversion->repeat_bits > 0)
         base_text_format(out, " (or %lld rounds of %lld)", 1LL << conversion->repeat_bits,
                          1LL << (conversion->source.index_bits - conversion->repeat_bits));
-    base_text_format(out, "; conflicts: store %d, load %d (1 = none)\n",
-                     conversion->store_conflicts, conversion->load_conflicts);
+    print_conflicts(out, conversion);
     print_masks(out, "  swizzle    address of an element, masks by bit of its index:",
                 conversion->swizzle.address, conversion->swizzle.index_bits);
 }

@@ -89,19 +89,24 @@ static void write_element(base_json *json, const cli_layout_view *view) {
     base_json_close(json);
 }
 
+/* What was not counted, in a tile too large, is null. */
 static void write_memory(base_json *json, const cli_layout_view *view) {
+    const layout_traffic *traffic = &view->traffic;
+    bool counted = traffic->accesses != 0;
     base_json_object(json, "access");
     base_json_integer(json, "width", view->width);
-    base_json_integer(json, "sectors", view->traffic.sectors);
-    base_json_integer(json, "half_lines", view->traffic.half_lines);
-    base_json_integer(json, "lines", view->traffic.lines);
-    base_json_integer(json, "accesses", view->traffic.accesses);
-    base_json_integer(json, "total_sectors", view->traffic.total_sectors);
+    write_number_or_null(json, "sectors", traffic->sectors, counted);
+    write_number_or_null(json, "half_lines", traffic->half_lines, counted);
+    write_number_or_null(json, "lines", traffic->lines, counted);
+    write_number_or_null(json, "accesses", traffic->accesses, counted);
+    write_number_or_null(json, "total_sectors", traffic->total_sectors, counted);
+    base_json_bool(json, "all_accesses", traffic->whole);
     base_json_close(json);
     base_json_object(json, "scratch");
     base_json_integer(json, "banks", CLI_LAYOUT_BANKS);
-    base_json_integer(json, "conflicts", view->conflicts);
-    base_json_bool(json, "all_accesses", view->conflicts_seen == 0);
+    base_json_integer(json, "width", view->scratch_width);
+    write_number_or_null(json, "conflicts", view->conflicts, view->conflicts != 0);
+    base_json_bool(json, "all_accesses", view->conflicts != 0 && view->conflicts_seen == 0);
     base_json_close(json);
 }
 
@@ -190,14 +195,6 @@ static void write_masks(base_json *json, const char *key, const uint32_t *masks,
     base_json_close(json);
 }
 
-static void write_slots(base_json *json, const char *key, const layout_shuffle *shuffle,
-                        uint32_t (*number)(const layout_shuffle *shuffle, uint32_t slot)) {
-    base_json_array(json, key);
-    for (uint32_t slot = 0; slot >> shuffle->slot_bits == 0; slot++)
-        base_json_integer(json, NULL, number(shuffle, slot));
-    base_json_close(json);
-}
-
 static void write_bits(base_json *json, const char *key, const layout_bits *bits) {
     base_json_object(json, key);
     base_json_integer(json, "lane_bits", bits->lane_bits);
@@ -232,16 +229,20 @@ static void write_shuffle(base_json *json, const layout_conversion *conversion) 
     base_json_integer(json, "renames", cli_layout_renames(shuffle));
     base_json_bool(json, "butterfly", shuffle->exclusive_or);
     write_masks(json, "before", shuffle->before, shuffle->thread_bits);
-    write_slots(json, "rename", shuffle, layout_shuffle_rename);
+    write_masks(json, "rename_columns", shuffle->rename, shuffle->slot_bits);
+    base_json_integer(json, "rename_constant", shuffle->rename_constant);
     write_masks(json, "lane_columns", shuffle->linear, shuffle->lane_bits);
-    write_slots(json, "lane_constants", shuffle, layout_shuffle_offset);
+    write_masks(json, "offset_columns", shuffle->offset, shuffle->slot_bits);
+    base_json_integer(json, "offset_constant", shuffle->offset_constant);
     write_masks(json, "after", shuffle->after, shuffle->thread_bits);
     base_json_close(json);
 }
 
 static void write_conversion_scratch(base_json *json, const layout_conversion *conversion) {
     base_json_object(json, "scratch");
-    base_json_integer(json, "elements", conversion->scratch_words);
+    write_number_or_null(json, "elements", conversion->scratch_words,
+                         conversion->scratch_words != 0 || conversion->class_ < LAYOUT_SCRATCH);
+    base_json_integer(json, "row_words", conversion->row_words);
     if (conversion->linear) {
         base_json_integer(json, "rounds_possible", (int64_t)1 << conversion->repeat_bits);
         base_json_integer(json, "store_conflicts", conversion->store_conflicts);

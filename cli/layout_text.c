@@ -13,7 +13,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { LINE_COLUMNS = 100, ALL_ROWS = 34, FIRST_ROWS = 16, LAST_ROWS = 2, ROW_ELEMENTS = 16 };
+enum {
+    LINE_COLUMNS = 100,
+    ALL_ROWS = 34,
+    FIRST_ROWS = 16,
+    LAST_ROWS = 2,
+    ROW_ELEMENTS = 16,
+    SLOTS_LIMIT = 4096
+};
 
 /* ---- facts ---- */
 static void print_size(base_text *out, const cli_layout_view *view) {
@@ -83,15 +90,23 @@ static void print_spellings(base_text *out, const cli_layout_view *view) {
 
 void cli_layout_memory_words(base_text *out, const cli_layout_view *view) {
     const layout_traffic *traffic = &view->traffic;
+    if (traffic->accesses == 0) {
+        base_text_string(out, "sectors not counted: the tile is too large");
+        return;
+    }
     base_text_format(out,
                      "sectors of 32 bytes %" PRId64 ", half lines %" PRId64 ", lines %" PRId64
                      " at most; accesses %" PRId64 ", sectors in all %" PRId64,
                      traffic->sectors, traffic->half_lines, traffic->lines, traffic->accesses,
                      traffic->total_sectors);
+    if (!traffic->whole)
+        base_text_string(out, ", of one step of one group");
 }
 
 void cli_layout_scratch_words(base_text *out, const cli_layout_view *view) {
-    if (view->conflicts <= 1)
+    if (view->conflicts == 0)
+        base_text_string(out, "conflicts not counted: the tile is too large");
+    else if (view->conflicts == 1)
         base_text_string(out, "no bank conflicts");
     else
         base_text_format(out, "bank conflicts: an access is served %d times", view->conflicts);
@@ -224,22 +239,23 @@ static void print_thread(base_text *out, const cli_layout_view *view, int64_t th
     int64_t start = out->length, first[LAYOUT_MAX_RANK];
     base_text_format(out, "  thread %-5" PRId64, thread);
     for (int64_t slot = 0; slot < view->capacity;) {
-        if (out->length - start > LINE_COLUMNS - 30) {
+        if (out->length - start > LINE_COLUMNS - 30 || slot > SLOTS_LIMIT) {
             base_text_format(out, " ... %" PRId64 " slots more", view->capacity - slot);
             break;
         }
         layout_position position = cli_layout_position(view, thread, slot);
         base_text_string(out, " ");
         slot++;
-        if (!layout_tile_logical(&view->tile, &position, first)) {
+        if (!layout_tile_logical(&view->shown, &position, first)) {
             base_text_string(out, "-");
             continue;
         }
         cli_layout_index_words(out, view->tile.rank, first);
         int64_t run = 1, next[LAYOUT_MAX_RANK];
-        for (; view->tile.rank == 1 && slot < view->capacity; run++, slot++) {
+        for (; view->tile.rank == 1 && slot < view->capacity && slot <= SLOTS_LIMIT;
+             run++, slot++) {
             position.number[LAYOUT_SLOT] = slot;
-            if (!layout_tile_logical(&view->tile, &position, next) || next[0] != first[0] + run)
+            if (!layout_tile_logical(&view->shown, &position, next) || next[0] != first[0] + run)
                 break;
         }
         if (run > 1)

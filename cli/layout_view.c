@@ -15,9 +15,10 @@
 #include <string.h>
 
 enum {
-    ROW_BYTES = 128,         /* rows begin on its multiples */
-    ACCESS_LIMIT = 4096,     /* accesses that are looked at for conflicts */
-    POSITION_LIMIT = 1 << 22 /* positions that are compared one by one */
+    ROW_BYTES = 128,          /* rows begin on its multiples */
+    LOOKED_AT = 1 << 17,      /* positions whose accesses are looked at for conflicts */
+    POSITION_LIMIT = 1 << 20, /* positions that are compared one by one */
+    COUNTED_BITS = 48 /* addresses of up to so many elements fit 64 bits whatever the rows */
 };
 
 /* ---- sizes ---- */
@@ -43,15 +44,19 @@ static int64_t holder_range(const layout_tile *tile, layout_holder holder) {
     return range;
 }
 
-/* The size, or what one round of the runtime digit holds. */
-static int64_t shown_extent(const layout_tile *tile, int a) {
-    int64_t box = 1;
-    if (tile->size[a] != 0)
-        return tile->size[a];
-    for (int i = 0; i < tile->axis[a].count; i++)
-        if (tile->axis[a].digits[i].radix != 0)
-            box = product(box, tile->axis[a].digits[i].radix);
-    return box - tile->shift[a];
+/* Runtime digits become 1, runtime sizes what is then in the box. */
+static layout_tile one_round(const layout_tile *tile) {
+    layout_tile shown = *tile;
+    for (int a = 0; a < tile->rank; a++) {
+        int64_t box = 1;
+        for (int i = 0; i < tile->axis[a].count; i++) {
+            int64_t *radix = &shown.axis[a].digits[i].radix;
+            *radix = *radix == 0 ? 1 : *radix;
+            box = product(box, *radix);
+        }
+        shown.size[a] = tile->size[a] != 0 ? tile->size[a] : box - tile->shift[a];
+    }
+    return shown;
 }
 
 /* ---- positions ---- */
@@ -62,7 +67,7 @@ void cli_layout_owner(const cli_layout_view *view, int64_t element, int64_t inde
         element /= view->extent[a];
     }
     *position = (layout_position){0};
-    (void)layout_tile_owner(&view->tile, index, position);
+    (void)layout_tile_owner(&view->shown, index, position);
 }
 
 int64_t cli_layout_thread(const cli_layout_view *view, const layout_position *position) {
@@ -131,11 +136,11 @@ int64_t cli_layout_address(const cli_layout_view *view, const int64_t index[LAYO
 
 int cli_layout_first_access(const cli_layout_view *view, int64_t *bytes, int limit) {
     int count = 0;
-    for (int64_t lane = 0; lane < view->range[LAYOUT_LANE]; lane++) {
+    for (int64_t lane = 0; lane < view->range[LAYOUT_LANE] && count < limit; lane++) {
         for (int64_t e = 0; e < view->width && e < view->capacity && count < limit; e++) {
             layout_position position = cli_layout_position(view, lane, e);
             int64_t index[LAYOUT_MAX_RANK];
-            bool owns = layout_tile_logical(&view->tile, &position, index);
+            bool owns = layout_tile_logical(&view->shown, &position, index);
             bytes[count++] = owns ? cli_layout_address(view, index) : -1;
         }
     }
@@ -180,7 +185,7 @@ static int64_t scratch_vector(const cli_layout_view *view, layout_position posit
                               int64_t elements) {
     for (int64_t i = 0; i < view->scratch_width; i++) {
         int64_t index[LAYOUT_MAX_RANK];
-        if (layout_tile_logical(&view->tile, &position, index))
+        if (layout_tile_logical(&view->shown, &position, index))
             return scratch_place(view, index) / elements;
         position.number[LAYOUT_SLOT]++;
     }
@@ -229,7 +234,10 @@ static void find_conflicts(cli_layout_view *view) {
     int64_t slots = view->capacity / width, steps = view->range[LAYOUT_STEP];
     int64_t subgroups = view->range[LAYOUT_SUBGROUP], blocks = view->range[LAYOUT_BLOCK];
     int64_t all = product(product(slots, subgroups), product(blocks, steps == 0 ? 1 : steps));
-    int64_t seen = view->linear ? 1 : all < ACCESS_LIMIT ? all : ACCESS_LIMIT;
+    int64_t lanes =
+        view->range[LAYOUT_LANE] < CLI_LAYOUT_LANES ? view->range[LAYOUT_LANE] : CLI_LAYOUT_LANES;
+    int64_t limit = LOOKED_AT / lanes;
+    int64_t seen = view->linear ? 1 : all < limit ? all : limit;
     for (int64_t access = 0; access < seen; access++) {
         layout_position position = {0};
         position.number[LAYOUT_SLOT] = access % slots * width;
@@ -246,12 +254,13 @@ void cli_layout_view_make(base_arena *arena, const char *text, const layout_tile
                           base_dtype element, int64_t width, cli_layout_view *view) {
     layout_fault fault;
     *view = (cli_layout_view){.text = text, .tile = *tile, .element = element, .width = width};
+    view->shown = one_round(tile);
     view->linear = layout_tile_to_bits(tile, &view->bits);
     for (int holder = 0; holder < LAYOUT_HOLDER_COUNT; holder++)
         view->range[holder] = holder_range(tile, (layout_holder)holder);
     view->elements = 1;
     for (int a = 0; a < tile->rank; a++) {
-        view->extent[a] = shown_extent(tile, a);
+        view->extent[a] = view->shown.size[a];
         view->runtime = view->runtime || tile->size[a] == 0;
         view->elements = product(view->elements, view->extent[a]);
     }
@@ -260,9 +269,11 @@ void cli_layout_view_make(base_arena *arena, const char *text, const layout_tile
     view->capacity = layout_tile_capacity(tile);
     view->replication = layout_tile_replication(tile);
     view->contiguity = layout_contiguity(tile);
-    view->traffic = layout_traffic_of(tile, base_dtype_size(element), width);
     view->in_kernels = layout_tile_check_kernel(arena, tile, &fault);
     view->not_in_kernels = view->in_kernels ? NULL : fault.reason;
+    if (view->elements >> COUNTED_BITS != 0)
+        return;
+    view->traffic = layout_traffic_of(&view->shown, base_dtype_size(element), width);
     find_conflicts(view);
 }
 

@@ -108,7 +108,8 @@ static bool classify(base_arena *arena, const layout_tile *source, tile_access *
 /* ---- row-major scratch ---- */
 
 static bool place_rows(const layout_tile *tile, layout_conversion *conversion) {
-    int64_t row = tile->size[tile->rank - 1], words = tile->rank > 1 ? row | 1 : row;
+    int64_t row = tile->rank > 0 ? tile->size[tile->rank - 1] : 1,
+            words = tile->rank > 1 ? row | 1 : row;
     conversion->row_words = words;
     for (int axis = 0; axis < tile->rank - 1; axis++)
         if (!base_checked_mul(words, tile->size[axis], &words))
@@ -120,6 +121,8 @@ static bool place_rows(const layout_tile *tile, layout_conversion *conversion) {
 int64_t layout_conversion_address(const layout_conversion *conversion, const layout_tile *tile,
                                   const int64_t index[LAYOUT_MAX_RANK]) {
     int64_t row = 0;
+    if (tile->rank == 0)
+        return 0;
     for (int axis = 0; axis < tile->rank - 1; axis++)
         row = row * tile->size[axis] + index[axis];
     return row * conversion->row_words + index[tile->rank - 1];

@@ -66,5 +66,6 @@ layout_traffic layout_traffic_of_bits(const layout_bits *bits, int64_t element_b
         .lines = (int64_t)1 << rank_cut(column, count, sector + 2, ~(uint32_t)0),
         .accesses = (int64_t)1 << (layout_bits_positions(bits) - bits->lane_bits - width_bits)};
     traffic.total_sectors = traffic.sectors * traffic.accesses;
+    traffic.whole = true;
     return traffic;
 }

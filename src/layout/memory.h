@@ -24,6 +24,7 @@ typedef struct layout_traffic {
         lines;             /* worst of any subgroup access of `width` elements a lane */
     int64_t total_sectors; /* over all accesses of the tile */
     int64_t accesses;
+    bool whole; /* every access was looked at; else one step of one group, or (0 accesses) none */
 } layout_traffic;
 /* For a bit layout: all its accesses cost the same. */
 layout_traffic layout_traffic_of_bits(const layout_bits *bits, int64_t element_bytes,

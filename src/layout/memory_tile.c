@@ -12,6 +12,8 @@ int64_t layout_contiguity(const layout_tile *tile) {
     if (tile->kind == LAYOUT_BITS)
         return layout_contiguity_bits(&tile->bits);
     tile_axes axes = tile_axes_of(tile);
+    if (axes.rank == 0)
+        return 1;
     layout_axis last = tile_axis_merged(&axes.axis[axes.rank - 1]);
     if (last.count == 0 || last.digits[0].holder != LAYOUT_SLOT || last.digits[0].stride != 1)
         return 1;
@@ -39,7 +41,7 @@ static int64_t count_pieces(const int64_t *sectors, int64_t count, int64_t merge
 /* The sectors of one access, sorted. Rows begin at multiples of 128 bytes. */
 static int64_t sectors_of(const tile_access *access, int64_t element_bytes, int64_t *sectors) {
     const layout_tile *tile = access->tile;
-    int64_t count = 0, last = tile->size[tile->rank - 1];
+    int64_t count = 0, last = tile->rank > 0 ? tile->size[tile->rank - 1] : 1;
     int64_t row_sectors = (last * element_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES / 32;
     for (int64_t lane = 0; lane < access->range[LAYOUT_LANE]; lane++)
         for (int64_t e = 0; e < access->width; e++) {
@@ -48,8 +50,8 @@ static int64_t sectors_of(const tile_access *access, int64_t element_bytes, int6
                 continue;
             for (int axis = 0; axis < tile->rank - 1; axis++)
                 row = row * tile->size[axis] + index[axis];
-            sectors[count++] =
-                row * row_sectors + index[tile->rank - 1] * element_bytes / SECTOR_BYTES;
+            int64_t column = tile->rank > 0 ? index[tile->rank - 1] : 0;
+            sectors[count++] = row * row_sectors + column * element_bytes / SECTOR_BYTES;
         }
     qsort(sectors, (size_t)count, sizeof *sectors, compare_numbers);
     return count;
@@ -77,6 +79,7 @@ layout_traffic layout_traffic_of(const layout_tile *tile, int64_t element_bytes,
         traffic.total_sectors += of_sectors;
         traffic.accesses++;
     } while (tile_access_next(&access));
+    traffic.whole = access.whole;
     return traffic;
 }
 
