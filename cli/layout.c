@@ -172,34 +172,43 @@ static bool read_layout(layout_job *job, int i) {
     return true;
 }
 
+static void append_sizes(base_text *out, const cli_layout_view *view) {
+    base_text_string(out, view->tile.rank == 0 ? "1" : "");
+    for (int a = 0; a < view->tile.rank; a++) {
+        base_text_string(out, a > 0 ? " x " : "");
+        if (view->tile.size[a] == 0)
+            base_text_string(out, "*");
+        else
+            base_text_format(out, "%lld", (long long)view->tile.size[a]);
+    }
+}
+
+static void append_threads(base_text *out, const cli_layout_view *view) {
+    base_text_format(out, "lanes %lld, subgroups %lld, blocks %lld",
+                     (long long)view->range[LAYOUT_LANE], (long long)view->range[LAYOUT_SUBGROUP],
+                     (long long)view->range[LAYOUT_BLOCK]);
+}
+
 /* Two layouts that answer for the same elements in the same threads. */
 static bool comparable(layout_job *job) {
     const cli_layout_view *a = &job->views[0], *b = &job->views[1];
+    bool sizes = a->tile.rank == b->tile.rank, threads = true;
+    for (int axis = 0; sizes && axis < a->tile.rank; axis++)
+        sizes = a->tile.size[axis] == b->tile.size[axis];
+    for (int holder = LAYOUT_LANE; holder <= LAYOUT_BLOCK; holder++)
+        threads = threads && a->range[holder] == b->range[holder];
+    if (sizes && threads)
+        return true;
+    void (*append)(base_text *, const cli_layout_view *) = sizes ? append_threads : append_sizes;
     base_text reason;
-    layout_fault fault = {.slug = "layout-size", .length = job->source[1].length};
     base_text_init(&reason, &job->arena);
-    bool same = a->tile.rank == b->tile.rank;
-    for (int axis = 0; same && axis < a->tile.rank; axis++)
-        same = a->tile.size[axis] == b->tile.size[axis];
-    if (!same) {
-        base_text_format(&reason,
-                         "the layouts have different sizes: %d axes, %lld elements "
-                         "against %d axes, %lld elements",
-                         a->tile.rank, (long long)a->elements, b->tile.rank,
-                         (long long)b->elements);
-    } else {
-        for (int holder = LAYOUT_LANE; same && holder <= LAYOUT_BLOCK; holder++)
-            same = a->range[holder] == b->range[holder];
-        fault.slug = "layout-threads";
-        base_text_format(&reason,
-                         "the layouts have different threads: %lld lanes x %lld subgroups "
-                         "x %lld blocks against %lld x %lld x %lld",
-                         (long long)a->range[LAYOUT_LANE], (long long)a->range[LAYOUT_SUBGROUP],
-                         (long long)a->range[LAYOUT_BLOCK], (long long)b->range[LAYOUT_LANE],
-                         (long long)b->range[LAYOUT_SUBGROUP], (long long)b->range[LAYOUT_BLOCK]);
-    }
-    fault.reason = reason.bytes;
-    return same || report(job, &job->source[1], &fault);
+    base_text_format(&reason, "the %s of the layouts differ: ", sizes ? "threads" : "sizes");
+    append(&reason, a);
+    base_text_string(&reason, " against ");
+    append(&reason, b);
+    layout_fault fault = {
+        .slug = "layout-mismatch", .reason = reason.bytes, .length = job->source[1].length};
+    return report(job, &job->source[1], &fault);
 }
 
 static bool convert(layout_job *job) {

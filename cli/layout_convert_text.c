@@ -207,7 +207,7 @@ static void print_rows(base_text *out, const layout_conversion *conversion) {
         base_text_string(out, "\n");
         return;
     }
-    if (conversion->row_words != 0)
+    if (conversion->row_words != conversion->scratch_words)
         base_text_format(out, ", row-major, rows %" PRId64 " apart", conversion->row_words);
     print_conflicts(out, conversion);
 }

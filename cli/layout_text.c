@@ -54,12 +54,12 @@ static void print_range(base_text *out, const char *word, int64_t range) {
 
 static void print_facts(base_text *out, const cli_layout_view *view) {
     print_size(out, view);
-    base_text_format(out, "threads      %" PRId64 ": %" PRId64 " lanes", view->threads,
+    base_text_format(out, "threads      %" PRId64 ": lanes %" PRId64, view->threads,
                      view->range[LAYOUT_LANE]);
     if (view->range[LAYOUT_SUBGROUP] != 1)
-        base_text_format(out, " x %" PRId64 " subgroups", view->range[LAYOUT_SUBGROUP]);
+        base_text_format(out, ", subgroups %" PRId64, view->range[LAYOUT_SUBGROUP]);
     if (view->range[LAYOUT_BLOCK] != 1)
-        base_text_format(out, " x %" PRId64 " blocks", view->range[LAYOUT_BLOCK]);
+        base_text_format(out, ", blocks %" PRId64, view->range[LAYOUT_BLOCK]);
     base_text_format(out, "\nslots        %" PRId64, view->slots);
     if (view->slots != view->capacity)
         base_text_format(out, " used of %" PRId64, view->capacity);
