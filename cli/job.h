@@ -28,8 +28,8 @@ typedef struct cli_job {
     base_diagnostics diagnostics; /* of the command itself: files and values */
     base_source source;
     base_source plan;
-    const machine *machine; /* that is planned for */
-    const machine *runs_on; /* that source is written for */
+    const machine *machine;     /* that is planned for */
+    const machine *runs_on;     /* that source is written for */
     const pass_row *stop_after; /* of --stop-after */
     compile_result syntax;      /* signature */
     cli_argument arguments[CLI_ARGUMENT_LIMIT];

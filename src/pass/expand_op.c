@@ -50,8 +50,8 @@ ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped)
     return state->value[mapped->number];
 }
 
-/* The facts of a position: its range, as the numbers of the holders are bounded, and how widely it is
- * the same. Strides of digits are not negative. */
+/* The facts of a position: its range, as the numbers of the holders are bounded, and how widely it
+ * is the same. Strides of digits are not negative. */
 static void record_position(const ir_module *module, const ir_affine *affine, ir_value *value) {
     ir_position last = {.slot = value->type.slots - 1,
                         .lane = ir_module_subgroup_lanes(module) - 1,
