@@ -13,6 +13,9 @@
 #include "pass/canonicalise_internal.h"
 #include "pass/pass.h"
 
+#include "base/hash.h"
+#include "ir/print.h"
+
 static pass_result refuse(pass_context *context, const ir_op *op) {
     base_diagnostic *diagnostic =
         base_diagnostics_add(context->diagnostics, "axis-twice", op->location,
@@ -23,7 +26,15 @@ static pass_result refuse(pass_context *context, const ir_op *op) {
     return PASS_FAILED;
 }
 
+static uint64_t text_hash(const ir_module *module) {
+    base_text text;
+    base_text_init(&text, module->arena);
+    ir_module_print(&text, module, true);
+    return base_hash_bytes(BASE_HASH_START, text.bytes, (size_t)text.length);
+}
+
 pass_result pass_canonicalise(ir_module *module, pass_context *context) {
+    uint64_t before = text_hash(module);
     bool changed = false, again = true;
     while (again) {
         again = pass_fold(module, context) == PASS_CHANGED;
@@ -42,5 +53,6 @@ pass_result pass_canonicalise(ir_module *module, pass_context *context) {
     if (stuck != NULL)
         return refuse(context, stuck);
     changed |= pass_canonical_anchors(module);
-    return changed ? PASS_CHANGED : PASS_SAME;
+    /* What is split is merged by the next run before it is split again. */
+    return changed && text_hash(module) != before ? PASS_CHANGED : PASS_SAME;
 }
