@@ -88,6 +88,7 @@ typedef struct sim_access {
     const sim_form *form;
     int64_t extent[IR_MAX_RANK], stride[IR_MAX_RANK];
     int64_t count; /* threads of a row: all, or 1 when the access is the same in all of them */
+    bool wide;     /* what is read may differ between slots and lanes: also in a team of one lane */
     bool every;    /* made by every lane of a group alike */
 } sim_access;
 
@@ -98,6 +99,7 @@ static sim_access access_begin(sim_team *team, const ir_op *op) {
         wide |= op->operands[i]->type.form != IR_FORM_TOKEN &&
                 sim_lanes_of(team, op->operands[i])->wide;
     bool alone = team->when_depth > 0 && op->result_count == 0;
+    a.wide = wide;
     a.count = wide || alone ? team->threads : 1;
     a.every = !a.form->by_lane && !alone && team->active_count == team->threads;
     team->now++;
@@ -285,7 +287,7 @@ static void as_bools(uint8_t *row, int64_t count) {
 void sim_do_load(sim_team *team, const ir_op *op) {
     sim_access a = tensor_access(team, op);
     sim_parameter *tensor = (sim_parameter *)tensor_of(team, op->operands[0]);
-    sim_lanes *to = sim_lanes_begin(team, op->results[0], a.count > 1);
+    sim_lanes *to = sim_lanes_begin(team, op->results[0], a.wide || a.count > 1);
     base_dtype dtype = tensor->parameter->dtype;
     int64_t size = base_dtype_size(dtype);
     for (int s = 0; s < (to->wide ? to->slots : 1); s++) {
@@ -388,7 +390,7 @@ void sim_do_put(sim_team *team, const ir_op *op) {
 void sim_do_get(sim_team *team, const ir_op *op) {
     sim_array *array;
     sim_access a = scratch_access(team, op, &array);
-    sim_lanes *to = sim_lanes_begin(team, op->results[0], a.count > 1);
+    sim_lanes *to = sim_lanes_begin(team, op->results[0], a.wide || a.count > 1);
     int64_t size = base_dtype_size(op->results[0]->type.dtype);
     for (int s = 0; s < (to->wide ? to->slots : 1); s++) {
         row_find_blocks(team, &a, array, s);
