@@ -54,13 +54,7 @@ static int64_t inverse_modulo(int64_t a, int64_t m) {
     return base_floor_mod(t, m);
 }
 
-/* Multiples of `period` less `shift`: places from 1 on. */
-typedef struct progression {
-    int64_t first, period;
-} progression;
-
-/* How many places in [1, end) are in both. */
-static int64_t count_common(progression a, progression b, int64_t end) {
+int64_t tile_count_common(tile_progression a, tile_progression b, int64_t end) {
     int64_t divisor = greatest_common_divisor(a.period, b.period);
     int64_t modulus = b.period / divisor, apart = b.first - a.first;
     if (apart % divisor != 0)
@@ -81,7 +75,7 @@ typedef struct walk {
     int count;
     struct {
         int64_t step[LAYOUT_HOLDER_COUNT]; /* what the owner moves by */
-        progression place;                 /* where this digit or a higher one counts up */
+        tile_progression place;            /* where this digit or a higher one counts up */
     } digit[LAYOUT_MAX_DIGITS];
 } walk;
 
@@ -94,7 +88,8 @@ static walk walk_of(const layout_axis *axis, int64_t shift) {
             continue;
         memcpy(w.digit[w.count].step, carry, sizeof carry);
         w.digit[w.count].step[digit.holder] += digit.stride;
-        w.digit[w.count].place = (progression){.first = weight - shift % weight, .period = weight};
+        w.digit[w.count].place =
+            (tile_progression){.first = weight - shift % weight, .period = weight};
         carry[digit.holder] -= (digit.radix - 1) * digit.stride;
         weight *= digit.radix;
         w.count++;
@@ -103,8 +98,9 @@ static walk walk_of(const layout_axis *axis, int64_t shift) {
 }
 
 static int64_t places_up_to(const walk *a, int i, const walk *b, int k, int64_t end) {
-    return i == a->count || k == b->count ? 0
-                                          : count_common(a->digit[i].place, b->digit[k].place, end);
+    return i == a->count || k == b->count
+               ? 0
+               : tile_count_common(a->digit[i].place, b->digit[k].place, end);
 }
 
 /* `end` indices from the start on. */

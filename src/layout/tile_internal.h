@@ -27,6 +27,11 @@ bool tile_bits_to_digits(const layout_bits *bits, layout_tile *tile);
 
 /* The replicas sorted by holder and stride and merged: unique for their set of positions. */
 layout_axis tile_replicas_merged(const tile_axes *axes); /* tile_equal.c */
+/* Places first, first + period, ... with 1 <= first <= period; how many below `end` are in both. */
+typedef struct tile_progression {
+    int64_t first, period;
+} tile_progression;
+int64_t tile_count_common(tile_progression a, tile_progression b, int64_t end); /* tile_equal.c */
 /* Shifts are less than this: the radix of the innermost digit when slots hold it, else 1. */
 int64_t tile_shift_limit(const layout_axis *axis);
 

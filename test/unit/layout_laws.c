@@ -7,47 +7,9 @@
  *
  * For each layout: logical is what the family's formula says, at every position; each index inside
  * the sizes has as many owners as there are replicas, and owner gives the least of them; slots are
- * those that own something; every spelling that it has reads back as the same function. And two
- * layouts are equal exactly when their tables are. The formulas here share nothing with the
- * library. */
-#include "layout/tile.h"
-
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static bool run_long;
-
-/* ---- positions in order ---- */
-/* Least first: lanes count fastest, then subgroups, blocks, slots, steps and groups. */
-static const layout_holder packing[LAYOUT_HOLDER_COUNT] = {
-    LAYOUT_LANE, LAYOUT_SUBGROUP, LAYOUT_BLOCK, LAYOUT_SLOT, LAYOUT_STEP, LAYOUT_GROUP};
-
-typedef struct ranges {
-    int64_t of[LAYOUT_HOLDER_COUNT], positions;
-} ranges;
-
-static ranges count_positions(ranges r) {
-    r.positions = 1;
-    for (int h = 0; h < LAYOUT_HOLDER_COUNT; h++)
-        r.positions *= r.of[h];
-    return r;
-}
-
-static layout_position position_of(const ranges *r, int64_t n) {
-    layout_position p;
-    for (int i = 0; i < LAYOUT_HOLDER_COUNT; i++) {
-        p.number[packing[i]] = n % r->of[packing[i]];
-        n /= r->of[packing[i]];
-    }
-    return p;
-}
+ * those that own something; every spelling that it has reads back as the same function. The
+ * formulas here share nothing with the library. */
+#include "layout_laws.h"
 
 static int64_t number_of(const ranges *r, const layout_position *p) {
     int64_t n = 0;
@@ -76,19 +38,6 @@ static int64_t elements(const layout_tile *tile) {
 static int64_t logical(const layout_tile *tile, const layout_position *position) {
     int64_t index[LAYOUT_MAX_RANK] = {0};
     return layout_tile_logical(tile, position, index) ? flat_index(tile, index) : -1;
-}
-
-static const char *text_of(const layout_tile *tile) {
-    static char text[512];
-    base_arena arena;
-    jmp_buf exhausted;
-    base_text out;
-    base_arena_init(&arena, base_allocator_default(), &exhausted);
-    base_text_init(&out, &arena);
-    layout_tile_print_shortest(&out, tile);
-    snprintf(text, sizeof text, "%s", out.bytes);
-    base_arena_free(&arena);
-    return text;
 }
 
 /* ---- the laws of one layout ---- */
@@ -210,20 +159,6 @@ static void check_canonical(const layout_tile *tile, ranges r, formula *says, co
     }
 }
 
-/* ---- random numbers ---- */
-static uint64_t random_state = 0x9e3779b97f4a7c15u;
-
-static int64_t random_below(int64_t limit) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((random_state >> 33) % (uint64_t)limit);
-}
-
-/* ---- permutations of bits ---- */
-typedef struct permutation {
-    int bits, order[8];
-    int64_t mask, slots;
-} permutation;
-
 static int64_t says_permutation(const void *family, const layout_position *position) {
     const permutation *f = family;
     int64_t threads = (INT64_C(1) << f->bits) / f->slots, index = 0;
@@ -242,53 +177,6 @@ static ranges ranges_of_permutation(const permutation *f) {
     r.of[LAYOUT_SUBGROUP] = threads / r.of[LAYOUT_LANE];
     r.of[LAYOUT_SLOT] = f->slots;
     return count_positions(r);
-}
-
-static layout_tile read_text(const char *text) {
-    base_arena arena;
-    jmp_buf exhausted;
-    layout_tile tile;
-    layout_fault fault = {0};
-    base_arena_init(&arena, base_allocator_default(), &exhausted);
-    if (!layout_tile_parse(&arena, text, strlen(text), &tile, &fault))
-        fail_msg("%s: %s", text, fault.reason);
-    base_arena_free(&arena);
-    return tile;
-}
-
-static layout_tile read_permutation(const permutation *f) {
-    char text[128] = "bits(";
-    for (int l = 0; l < f->bits; l++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%d, ", f->order[l]);
-    snprintf(text + strlen(text), sizeof text - strlen(text), "xor=%d, slots=%d)", (int)f->mask,
-             (int)f->slots);
-    return read_text(text);
-}
-
-static bool next_permutation(permutation *f) {
-    int i = f->bits - 2, k = f->bits - 1;
-    while (i >= 0 && f->order[i] > f->order[i + 1])
-        i--;
-    if (i < 0)
-        return false;
-    while (f->order[k] < f->order[i])
-        k--;
-    int moved = f->order[i];
-    f->order[i] = f->order[k];
-    f->order[k] = moved;
-    for (int low = i + 1, high = f->bits - 1; low < high; low++, high--) {
-        moved = f->order[low];
-        f->order[low] = f->order[high];
-        f->order[high] = moved;
-    }
-    return true;
-}
-
-static permutation first_permutation(int bits) {
-    permutation f = {.bits = bits, .slots = 1};
-    for (int l = 0; l < bits; l++)
-        f.order[l] = l;
-    return f;
 }
 
 static void check_permutation(const permutation *f) {
@@ -334,42 +222,6 @@ static void permutations_of_seven_bits(void **state) {
         count++;
     } while (next_permutation(&f));
     assert_int_equal(count, 5040);
-}
-
-/* Every pair: equal exactly when order and constant are the same, whichever way it is held. */
-static void permutations_are_equal_only_to_themselves(void **state) {
-    (void)state;
-    enum { MOST = 120 * 2 };
-    static layout_tile tiles[MOST], digits[MOST];
-    int count = 0, with_digits = 0;
-    permutation f = first_permutation(5);
-    f.slots = 4;
-    do {
-        for (f.mask = 0; f.mask < 32; f.mask += 19)
-            tiles[count++] = read_permutation(&f);
-    } while (next_permutation(&f));
-    base_arena arena;
-    jmp_buf exhausted;
-    base_arena_init(&arena, base_allocator_default(), &exhausted);
-    for (int i = 0; i < count; i++) {
-        base_text out;
-        base_text_init(&out, &arena);
-        digits[i] = tiles[i];
-        if (layout_tile_print(&out, &tiles[i], LAYOUT_SPELL_DIGITS)) {
-            digits[i] = read_text(out.bytes);
-            with_digits += digits[i].kind == LAYOUT_DIGITS;
-        }
-    }
-    base_arena_free(&arena);
-    assert_int_equal(with_digits, 120);
-    for (int i = 0; i < count; i++) {
-        for (int k = 0; k < count; k++) {
-            if (layout_tile_equal(&tiles[i], &tiles[k]) != (i == k) ||
-                layout_tile_equal(&tiles[i], &digits[k]) != (i == k) ||
-                layout_tile_equal(&digits[i], &digits[k]) != (i == k))
-                fail_msg("%s and number %d", text_of(&tiles[i]), k);
-        }
-    }
 }
 
 /* ---- blocked-cyclic ---- */
@@ -442,130 +294,11 @@ static void blocked_cyclic_over_the_edge_widths(void **state) {
     assert_int_equal(layout_tile_capacity(&tile), 36);
 }
 
-/* ---- digits by chance ---- */
-typedef struct chance_digit {
-    int axis; /* -1: a replica */
-    layout_holder holder;
-    int64_t radix, stride, weight;
-} chance_digit;
-
-typedef struct chance {
-    int count, rank;
-    chance_digit digits[24];
-    int64_t size[LAYOUT_MAX_RANK], shift[LAYOUT_MAX_RANK];
-} chance;
-
-static int64_t says_chance(const void *family, const layout_position *position) {
-    const chance *f = family;
-    int64_t index[LAYOUT_MAX_RANK] = {0}, flat = 0;
-    for (int i = 0; i < f->count; i++) {
-        const chance_digit *d = &f->digits[i];
-        if (d->axis >= 0)
-            index[d->axis] += position->number[d->holder] / d->stride % d->radix * d->weight;
-    }
-    for (int a = 0; a < f->rank; a++) {
-        index[a] -= f->shift[a];
-        if (index[a] < 0 || index[a] >= f->size[a])
-            return -1;
-        flat = flat * f->size[a] + index[a];
-    }
-    return flat;
-}
-
-static ranges ranges_of_chance(const chance *f) {
-    ranges r = {.of = {1, 1, 1, 1, 1, 1}};
-    for (int i = 0; i < f->count; i++)
-        r.of[f->digits[i].holder] *= f->digits[i].radix;
-    return count_positions(r);
-}
-
 static int64_t replicas_of_chance(const chance *f) {
     int64_t replicas = 1;
     for (int i = 0; i < f->count; i++)
         replicas *= f->digits[i].axis < 0 ? f->digits[i].radix : 1;
     return replicas;
-}
-
-static layout_tile tile_of_chance(const chance *f) {
-    layout_tile tile = {.kind = LAYOUT_DIGITS, .rank = f->rank};
-    for (int i = 0; i < f->count; i++) {
-        const chance_digit *d = &f->digits[i];
-        layout_axis *axis = d->axis < 0 ? &tile.replicas : &tile.axis[d->axis];
-        axis->digits[axis->count++] =
-            (layout_digit){.holder = d->holder, .radix = d->radix, .stride = d->stride};
-    }
-    memcpy(tile.size, f->size, sizeof tile.size);
-    memcpy(tile.shift, f->shift, sizeof tile.shift);
-    return tile;
-}
-
-/* Weights by the order of the digits; sizes and shifts within the boxes. */
-static void set_weights(chance *f, int64_t *box, int64_t *innermost) {
-    for (int a = 0; a < LAYOUT_MAX_RANK; a++) {
-        box[a] = 1;
-        innermost[a] = 0;
-    }
-    for (int i = 0; i < f->count; i++) {
-        chance_digit *d = &f->digits[i];
-        if (d->axis < 0)
-            continue;
-        if (innermost[d->axis] == 0)
-            innermost[d->axis] = d->holder == LAYOUT_SLOT ? d->radix : 1;
-        d->weight = box[d->axis];
-        box[d->axis] *= d->radix;
-    }
-}
-
-static void shuffle_digits(chance *f) {
-    for (int i = f->count - 1; i > 0; i--) {
-        int k = (int)random_below(i + 1);
-        chance_digit moved = f->digits[i];
-        f->digits[i] = f->digits[k];
-        f->digits[k] = moved;
-    }
-}
-
-static void choose_sizes(chance *f) {
-    int64_t box[LAYOUT_MAX_RANK], innermost[LAYOUT_MAX_RANK];
-    set_weights(f, box, innermost);
-    for (int a = 0; a < f->rank; a++) {
-        f->shift[a] = random_below(3) == 0 && innermost[a] > 1 ? random_below(innermost[a]) : 0;
-        f->size[a] = box[a] - f->shift[a];
-        if (random_below(2) == 0)
-            f->size[a] = 1 + random_below(f->size[a]);
-    }
-}
-
-/* Up to three digits of each holder, of which the axes are chosen by chance. Plain ones are powers
- * of two, without steps, groups and blocks: these have more spellings. */
-static chance make_chance(int rank, int64_t most, bool plain) {
-    chance f = {.rank = rank};
-    int64_t positions = 1;
-    for (int h = 0; h < LAYOUT_HOLDER_COUNT; h++) {
-        int64_t stride = 1;
-        if (plain && h != LAYOUT_SLOT && h != LAYOUT_LANE && h != LAYOUT_SUBGROUP)
-            continue;
-        for (int64_t digits = random_below(4); digits > 0; digits--) {
-            int64_t radix = plain ? 1 + random_below(2) : 1 + random_below(5);
-            if (positions * radix > most)
-                break;
-            int axis = rank == 0 || random_below(6) == 0 ? -1 : (int)random_below(rank);
-            f.digits[f.count++] = (chance_digit){axis, (layout_holder)h, radix, stride, 0};
-            stride *= radix;
-            positions *= radix;
-        }
-    }
-    shuffle_digits(&f);
-    choose_sizes(&f);
-    return f;
-}
-
-static bool fits_twelve(const chance *f) {
-    int digits[LAYOUT_MAX_RANK + 1] = {0};
-    for (int i = 0; i < f->count; i++)
-        if (++digits[f->digits[i].axis + 1] > LAYOUT_MAX_DIGITS)
-            return false;
-    return true;
 }
 
 static void digits_with_strides_prefixes_shifts_and_replicas(void **state) {
@@ -591,158 +324,6 @@ static void digits_with_strides_prefixes_shifts_and_replicas(void **state) {
         spelled |= has;
     }
     assert_int_equal(spelled | (1u << LAYOUT_SPELL_BITS), (1u << LAYOUT_SPELLING_COUNT) - 1);
-}
-
-/* ---- equality ---- */
-static bool same_tables(const chance *a, const chance *b) {
-    ranges r = ranges_of_chance(a), other = ranges_of_chance(b);
-    if (a->rank != b->rank || memcmp(&r, &other, sizeof r) != 0 ||
-        memcmp(a->size, b->size, sizeof a->size) != 0)
-        return false;
-    for (int64_t n = 0; n < r.positions; n++) {
-        layout_position p = position_of(&r, n);
-        if (says_chance(a, &p) != says_chance(b, &p))
-            return false;
-    }
-    return true;
-}
-
-/* Returns whether they are equal. */
-static bool check_pair(const chance *a, const chance *b) {
-    layout_tile first = tile_of_chance(a), second = tile_of_chance(b);
-    bool equal = layout_tile_equal(&first, &second);
-    if (equal != same_tables(a, b)) {
-        char text[512];
-        snprintf(text, sizeof text, "%s", text_of(&first));
-        fail_msg("%s and %s are %s", text, text_of(&second), equal ? "different" : "equal");
-    }
-    return equal;
-}
-
-/* A digit becomes two; two that may be one become one; two change places. */
-static void vary(chance *f) {
-    if (f->count == 0)
-        return;
-    int at = (int)random_below(f->count);
-    chance_digit *d = &f->digits[at];
-    int64_t kind = random_below(3);
-    if (kind == 0 && d->radix == 4 && f->count < 20) {
-        memmove(d + 1, d, sizeof *d * (size_t)(f->count - at));
-        f->count++;
-        d[0].radix = d[1].radix = 2;
-        d[1].stride *= 2;
-    } else if (kind == 1 && at + 1 < f->count && d[0].holder == d[1].holder &&
-               d[0].axis == d[1].axis && d[1].stride == d[0].stride * d[0].radix) {
-        d[0].radix *= d[1].radix;
-        f->count--;
-        memmove(d + 1, d + 2, sizeof *d * (size_t)(f->count - at - 1));
-    } else if (kind == 2 && at + 1 < f->count) {
-        chance_digit moved = d[0];
-        d[0] = d[1];
-        d[1] = moved;
-    }
-}
-
-/* A variant whose size still fits, shift by chance; the same size. */
-static chance variant_of(const chance *a) {
-    chance b = *a;
-    int64_t box[LAYOUT_MAX_RANK], innermost[LAYOUT_MAX_RANK];
-    for (int64_t turns = random_below(5); turns > 0; turns--)
-        vary(&b);
-    set_weights(&b, box, innermost);
-    for (int i = 0; i < b.rank; i++) {
-        int64_t room = box[i] - b.size[i];
-        int64_t limit =
-            innermost[i] > 1 && room > 0 ? (innermost[i] - 1 < room ? innermost[i] - 1 : room) : 0;
-        if (b.shift[i] > limit || random_below(4) == 0)
-            b.shift[i] = limit == 0 ? 0 : random_below(limit + 1);
-    }
-    return b;
-}
-
-static void equality_of_variants_is_that_of_their_tables(void **state) {
-    (void)state;
-    int equal = 0, pairs = 0;
-    for (int i = 0; i < (run_long ? 400000 : 6000); i++) {
-        chance a = make_chance(1 + (int)random_below(2), i % 2 == 0 ? 24 : 300, false);
-        if (i % 3 == 0) /* little is owned: much looks alike */
-            for (int k = 0; k < a.rank; k++)
-                a.size[k] = 1 + random_below(a.size[k] < 4 ? a.size[k] : 4);
-        chance b = variant_of(&a);
-        if (!fits_twelve(&a) || !fits_twelve(&b))
-            continue;
-        pairs++;
-        equal += check_pair(&a, &b);
-    }
-    assert_true(equal > pairs / 10 && equal < pairs * 9 / 10);
-}
-
-typedef struct small_family {
-    int count;
-    chance layouts[400];
-} small_family;
-
-/* All orders of the digits of two holders. */
-static void add_orders(small_family *family, chance f, int chosen) {
-    if (chosen == f.count) {
-        int64_t box[LAYOUT_MAX_RANK], innermost[LAYOUT_MAX_RANK];
-        set_weights(&f, box, innermost);
-        for (f.shift[0] = 0; f.shift[0] < innermost[0]; f.shift[0]++)
-            family->layouts[family->count++] = f;
-        return;
-    }
-    for (int i = chosen; i < f.count; i++) {
-        chance next = f;
-        next.digits[chosen] = f.digits[i];
-        next.digits[i] = f.digits[chosen];
-        add_orders(family, next, chosen + 1);
-    }
-}
-
-/* Chains of radices with the same product: what one holder's range may be made of. */
-static const int chains[][3] = {{6}, {2, 3}, {3, 2}, {4}, {2, 2}};
-
-static small_family *make_small_family(int first, int last) {
-    small_family *family = calloc(1, sizeof *family);
-    for (int s = first; s <= last; s++) {
-        for (int l = first; l <= last; l++) {
-            chance f = {.rank = 1};
-            for (int h = 0; h < 2; h++) {
-                int64_t stride = 1;
-                for (const int *radix = chains[h == 0 ? s : l]; *radix != 0; radix++) {
-                    f.digits[f.count++] =
-                        (chance_digit){0, h == 0 ? LAYOUT_SLOT : LAYOUT_LANE, *radix, stride, 0};
-                    stride *= *radix;
-                }
-            }
-            add_orders(family, f, 0);
-        }
-    }
-    return family;
-}
-
-/* Every size of every pair: prefixes and shifts that hide where layouts differ. */
-static void check_small_family(int first, int last, int64_t box, int64_t step) {
-    small_family *family = make_small_family(first, last);
-    int64_t equal = 0;
-    for (int64_t size = 1; size <= box; size += step) {
-        for (int i = 0; i < family->count; i++) {
-            for (int k = 0; k <= i; k++) {
-                chance *a = &family->layouts[i], *b = &family->layouts[k];
-                a->size[0] = b->size[0] = size;
-                if (size + a->shift[0] <= box && size + b->shift[0] <= box)
-                    equal += check_pair(a, b);
-            }
-        }
-    }
-    assert_true(equal > family->count * box / step);
-    free(family);
-}
-
-static void equality_under_every_prefix_and_shift(void **state) {
-    (void)state;
-    check_small_family(3, 4, 16, 1);
-    check_small_family(0, 2, 36, run_long ? 1 : 17);
 }
 
 /* ---- GF(2) by chance ---- */
@@ -826,22 +407,9 @@ int main(int count, char **words) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(permutations_of_five_bits),
         cmocka_unit_test(permutations_of_seven_bits),
-        cmocka_unit_test(permutations_are_equal_only_to_themselves),
         cmocka_unit_test(blocked_cyclic_over_the_edge_widths),
         cmocka_unit_test(digits_with_strides_prefixes_shifts_and_replicas),
-        cmocka_unit_test(equality_of_variants_is_that_of_their_tables),
-        cmocka_unit_test(equality_under_every_prefix_and_shift),
         cmocka_unit_test(matrices_with_replicas),
     };
-    char pattern[128];
-    run_long = count > 1 && strcmp(words[1], "long") == 0;
-    if (count > 3 || (count > 1 && !run_long)) {
-        fprintf(stderr, "usage: %s [long [WORD]]\n", words[0]);
-        return 2;
-    }
-    if (count > 2) {
-        snprintf(pattern, sizeof pattern, "*%s*", words[2]);
-        cmocka_set_test_filter(pattern);
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return read_words(count, words) ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
 }

@@ -501,6 +501,10 @@ static void slots_count_live_ones_and_capacity_the_box(void **state) {
         {"digits(lane 8 | step 5; replicate lane 2 | slot 3, size=33)", 16, 3, 3, 6},
         {"digits(lane 4 | slot 2; slot 3 | subgroup 4, size=(3, 5))", 16, 3, 6, 1},
         {"digits(slot 4 | step *, size=*)", 1, 4, 4, 1},
+        {"digits(slot 4 | lane 4 | slot 2 | step 2, size=29, shift=3)", 4, 8, 8, 1},
+        {"digits(slot 4 | lane 4 | slot 2 | step 2, size=30, shift=3)", 4, 8, 8, 1},
+        {"digits(slot 4 | lane 4 | slot 3 | step 2, size=13, shift=3)", 4, 4, 12, 1},
+        {"digits(slot 4 | lane 4 | slot 3 | step 2, size=14, shift=3)", 4, 5, 12, 1},
         {"gf2(lane 1 2 3 | block 4 0 | slot 8)", 32, 2, 2, 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
