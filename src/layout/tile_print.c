@@ -301,10 +301,28 @@ static bool cute_modes(const layout_tile *tile, cute_mode modes[2]) {
     return true;
 }
 
+/* A bit tile may have more digits than an axis can hold: each of its bits is a part. */
+static bool cute_modes_of_bits(const layout_bits *bits, cute_mode modes[2]) {
+    int threads = layout_bits_threads(bits), single = 0, zero = 0;
+    for (int p = 0; p < layout_bits_positions(bits); p++) {
+        bool slot = p >= threads;
+        uint32_t column = bits->column[p];
+        insert_part(&modes[slot], INT64_C(1) << (slot ? p - threads : p), 2, column);
+        zero += column == 0;
+        single += column != 0 && (column & (column - 1)) == 0;
+    }
+    merge_parts(&modes[0]);
+    merge_parts(&modes[1]);
+    return bits->constant == 0 && bits->block_bits == 0 && single == bits->index_bits &&
+           single + zero == layout_bits_positions(bits) && bits->lane_bits <= 5 &&
+           (bits->lane_bits == 5 || bits->subgroup_bits == 0);
+}
+
 static bool print_cute(base_text *out, const layout_tile *tile) {
-    layout_tile digits;
     cute_mode modes[2] = {{0}, {0}};
-    if (tile->rank != 1 || !as_digits(tile, &digits) || !cute_modes(&digits, modes))
+    bool has = tile->kind == LAYOUT_BITS ? cute_modes_of_bits(&tile->bits, modes)
+                                         : tile->rank == 1 && cute_modes(tile, modes);
+    if (!has)
         return false;
     for (int strides = 0; strides <= 1; strides++) {
         base_text_string(out, strides ? ":(" : "(");

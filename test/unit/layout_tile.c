@@ -107,6 +107,15 @@ static const struct {
     {"digits(slot 2 | block 4)",
      {"", "", "", "digits(slot 2 | block 4, size=8)", "gf2(lane | block 2 4 | slot 1)", "",
       "register=[1] lane=[] warp=[] block=[2, 4]"}},
+    {"digits(lane 4 | group 2)", {"", "", "", "digits(lane 4 | group 2, size=8)", "", "", ""}},
+    {"((2,2,2,2,2,2,2,2,2,2),(2,2,2,2,2)):((1,8,64,512,4096,2,16,128,1024,8192),(4,32,256,2048,"
+     "16384))", /* more digits than an axis has */
+     {"", "bits(0, 5, 10, 1, 6, 11, 2, 7, 12, 3, 8, 13, 4, 9, 14, slots=32)", "", "",
+      "gf2(lane 1 8 64 512 4096 | subgroup 2 16 128 1024 8192 | slot 4 32 256 2048 16384)",
+      "((2,2,2,2,2,2,2,2,2,2),(2,2,2,2,2)):((1,8,64,512,4096,2,16,128,1024,8192),(4,32,256,2048,"
+      "16384))",
+      "register=[4, 32, 256, 2048, 16384] lane=[1, 8, 64, 512, 4096] warp=[2, 16, 128, 1024, "
+      "8192] block=[]"}},
     {"digits(replicate lane 32)", {"", "", "", "digits(replicate lane 32)", "", "", ""}},
     {"digits(none)",
      {"identity(1, slots=1)", "", "blocked_cyclic(1, workers=1, vector=1)", "digits(none, size=1)",
@@ -281,6 +290,11 @@ static const struct {
     {"(4,0):(1,4)", "layout-size", 3, "(4,1):(1,4)"},
     {"(40,1):(1,0)", "layout-threads", 1, "(32,1):(1,0)"},
     {"(2,2,2):(1,2,4)", "layout-rank", 5, ""},
+    {"((3,2,2,2,2,2,2),(2,2,2,2,2,2,2)):((1,6,24,96,384,1536,6144),(3,12,48,192,768,3072,12288))",
+     "layout-threads", 10, ""},
+    {"((1,2,2,2,2,2,3,2),(2,2,2,2,2,2,2)):((0,1,4,16,64,256,1024,6144),(2,8,32,128,512,3072,12288)"
+     ")",
+     "layout-limit", 0, ""},
     {"((((((((((((((((((1", "layout-nesting", 16, ""},
 };
 
@@ -303,6 +317,22 @@ static void texts_are_refused_where_they_are_wrong_with_a_legal_neighbour(void *
         assert_true(fault.at + fault.length <= strlen(text));
         if (fault.neighbour[0] != '\0')
             read(state, fault.neighbour);
+    }
+}
+
+static void every_fault_of_the_table_has_a_text(void **state) {
+    (void)state;
+    static const char *const slugs[] = {
+#define FAULT(id, slug, doc) slug,
+#include "layout/faults.def"
+#undef FAULT
+    };
+    for (size_t i = 0; i < sizeof slugs / sizeof slugs[0]; i++) {
+        bool found = strcmp(slugs[i], "layout-geometry") == 0; /* of kernels, below */
+        for (size_t k = 0; k < sizeof refused / sizeof refused[0]; k++)
+            found = found || strcmp(refused[k].slug, slugs[i]) == 0;
+        if (!found)
+            fail_msg("no text is refused with %s", slugs[i]);
     }
 }
 
@@ -595,6 +625,7 @@ int main(void) {
         cmocka_unit_test(a_layout_prints_in_every_spelling_that_it_has),
         cmocka_unit_test(the_shortest_spelling_is_the_first),
         cmocka_unit_test(texts_are_refused_where_they_are_wrong_with_a_legal_neighbour),
+        cmocka_unit_test(every_fault_of_the_table_has_a_text),
         cmocka_unit_test(damaged_tiles_are_refused),
         cmocka_unit_test(kernels_ask_for_bounded_geometry),
         cmocka_unit_test(megabytes_of_garbage_are_refused_at_once),
