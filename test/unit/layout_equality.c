@@ -3,7 +3,8 @@
  *
  *     unit_layout_equality             a part, in seconds
  *     unit_layout_equality long        all of it
- */
+ *
+ * tier: check-long */
 #include "layout_laws.h"
 
 #include "layout/tile_internal.h"

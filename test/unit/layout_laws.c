@@ -8,7 +8,9 @@
  * For each layout: logical is what the family's formula says, at every position; each index inside
  * the sizes has as many owners as there are replicas, and owner gives the least of them; slots are
  * those that own something; every spelling that it has reads back as the same function. The
- * formulas here share nothing with the library. */
+ * formulas here share nothing with the library.
+ *
+ * tier: check-long */
 #include "layout_laws.h"
 
 static int64_t number_of(const ranges *r, const layout_position *p) {
