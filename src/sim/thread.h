@@ -15,6 +15,7 @@
  *                       sync between, or read by another lane than wrote it
  *     sim-exit          a group may end while another one's access of its scratch is under way
  *     sim-gather        a load outside its tensor where no fill is declared (checked mode)
+ *     sim-fact          a value outside its recorded range, or not the same over its recorded scope
  *     sim-step          a loop whose step is not above 0; it runs no iteration
  *
  * Each names source line, value, group, subgroup, lane, slot and cell, and the other party. Scratch

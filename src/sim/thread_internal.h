@@ -130,6 +130,7 @@ typedef struct sim_team {
     int32_t *class_of[IR_SCOPE_COUNT];    /* by thread: its set of that scope */
     int64_t *synced[IR_SCOPE_COUNT];      /* by class: when it was brought together last */
     int64_t *every_class[IR_SCOPE_COUNT]; /* by block: the set that all its lanes are in, or -1 */
+    int64_t *firsts;                      /* by class: room for one thread of it */
     bool *absent;                         /* by class: some lane did not reach the sync */
     int32_t *atom_of;
     sim_readers *readers;
@@ -154,8 +155,10 @@ void sim_lanes_widen(sim_team *team, const ir_value *value);
 void sim_lanes_assign(sim_team *team, const ir_value *to, const sim_lanes *from, bool partial);
 /* The elements of a slot, one for each thread: in place, or copied to team->room[room]. */
 const void *sim_lanes_row(sim_team *team, const ir_value *value, int slot, int room);
-/* An i64, u32 or other integer element as 64 bits. */
+/* An i64 element. */
 int64_t sim_lanes_integer(const sim_team *team, const ir_value *value, int slot, int64_t thread);
+/* Integer element number i of those that a value holds. */
+int64_t sim_lanes_number(const sim_team *team, const ir_value *value, int64_t i);
 /* count copies of an element. */
 void sim_fill(void *to, const void *element, int64_t size, int64_t count);
 
@@ -205,6 +208,10 @@ void sim_watch_store(sim_team *team, const ir_op *op, sim_parameter *tensor, int
                      int64_t thread, int slot);
 void sim_watch_load(sim_team *team, const ir_op *op, sim_parameter *tensor, int64_t flat,
                     int64_t thread, int slot);
+
+/* ---- thread_facts.c ---- */
+/* The ranges and scopes that are recorded of the op's results. */
+void sim_check_facts(sim_team *team, const ir_op *op);
 
 /* ---- thread_gather.c ---- */
 /* Reports an index outside that a mask keeps from memory, if the kernel meant the element. */

@@ -35,6 +35,7 @@ static const char *const expectations[SIM_FINDING_COUNT] = {
     [SIM_TWO_WRITERS] = "one lane that writes a cell, and reads it",
     [SIM_EXIT] = "a `sync cluster` behind the last access of another group's scratch",
     [SIM_GATHER] = "an index inside the tensor, or `fill=` in the kernel",
+    [SIM_FACT] = "a fact that holds wherever the program can come to",
     [SIM_STEP] = "a step above 0",
 };
 

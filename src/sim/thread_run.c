@@ -72,6 +72,30 @@ int64_t sim_lanes_integer(const sim_team *team, const ir_value *value, int slot,
     return ((const int64_t *)lanes->data)[lanes->wide ? slot * team->threads + thread : 0];
 }
 
+int64_t sim_lanes_number(const sim_team *team, const ir_value *value, int64_t i) {
+    const void *data = sim_lanes_of(team, value)->data;
+    switch (value->type.dtype) {
+    case BASE_I64:
+    case BASE_INDEX:
+        return ((const int64_t *)data)[i];
+    case BASE_I32:
+        return ((const int32_t *)data)[i];
+    case BASE_U32:
+        return ((const uint32_t *)data)[i];
+    case BASE_I8:
+        return ((const int8_t *)data)[i];
+    case BASE_U8:
+    case BASE_BOOL:
+        return ((const uint8_t *)data)[i];
+    case BASE_F32:
+    case BASE_F16:
+    case BASE_BF16:
+    case BASE_F64:
+        break;
+    }
+    return 0;
+}
+
 /* ---- leaves ---- */
 
 static void put_constant(void *to, const ir_constant *constant) {
@@ -339,8 +363,10 @@ static sim_operation_of_team *const operations[IR_OPCODE_COUNT] = {
 };
 
 static void run_region(sim_team *team, const ir_region *region) {
-    for (const ir_op *op = region->first; op != NULL; op = op->next)
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
         (operations[op->opcode] != NULL ? operations[op->opcode] : sim_do_compute)(team, op);
+        sim_check_facts(team, op);
+    }
 }
 
 /* ---- the run ---- */

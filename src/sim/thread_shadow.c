@@ -24,12 +24,15 @@
 
 /* ---- scopes ---- */
 
-static bool uses_program_sync(const ir_region *region) {
+static bool uses_programs(const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
         if (op->opcode == IR_SYNC && op->attributes.scope == IR_SCOPE_PROGRAM)
             return true;
+        for (int i = 0; i < op->result_count; i++)
+            if (op->results[i]->scope == IR_SCOPE_PROGRAM)
+                return true;
         for (int i = 0; i < op->region_count; i++)
-            if (uses_program_sync(op->regions[i]))
+            if (uses_programs(op->regions[i]))
                 return true;
     }
     return false;
@@ -85,7 +88,7 @@ void sim_shadow_begin(sim_team *team) {
         team->class_of[IR_SCOPE_CLUSTER][t] = (int32_t)(t / team->lanes / team->cluster);
     }
     team->atom_of = team->class_of[IR_SCOPE_SUBGROUP];
-    if (uses_program_sync(&team->module->body)) {
+    if (uses_programs(&team->module->body)) {
         number_programs(team, team->class_of[IR_SCOPE_PROGRAM]);
         team->atom_of = team->class_of[IR_SCOPE_LANE];
     }
@@ -93,6 +96,7 @@ void sim_shadow_begin(sim_team *team) {
     const machine *planned =
         team->module->machine != NULL ? machine_find(team->module->machine) : NULL;
     team->one_thread = planned != NULL && strcmp(planned->target, "cpu") == 0;
+    team->firsts = BASE_NEW_ARRAY(team->arena, int64_t, team->threads);
     team->absent = BASE_NEW_ARRAY(team->arena, bool, team->threads);
     team->remote = BASE_NEW_ARRAY(team->arena, sim_moment, team->blocks);
     /* number 0 is none */
