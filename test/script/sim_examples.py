@@ -1,20 +1,27 @@
-"""Every example on the simulator: the bytes of the cpu, and no finding.
+"""Every example, and some generated kernels, on the simulator: the bytes of the cpu, no finding.
 
 tier: check
 builds: release asan
 
 The simulator runs the thread IR that the cpu compiles, so both must agree on every byte, NaNs
-aside, for each plan and machine; sm_90 and m1 stand for machines whose rows lie on several
-subgroups. Every example computes on ordinary rows and on rows of special values (NaN, infinities,
-zeros, subnormals). What is compared is two implementations of one IR; whether the IR is right is
-the business of examples.py.
+aside, for each plan and machine. Every example computes on ordinary rows and on rows of special
+values (NaN, infinities, zeros, subnormals). What is compared is two implementations of one IR;
+whether the IR is right is the business of examples.py. Plans of teams of several subgroups, which
+share scratch, are made from the row plan by changing its digits. Plans for machines that are not
+here run on the simulator alone and are compared with the reference.
 """
 import itertools
 import pathlib
+import re
+import sys
 
 import numpy as np
 
 import command
+
+sys.path.insert(0, str(command.ROOT / "test" / "generated"))
+import generate  # noqa: E402
+import judge  # noqa: E402
 
 # name -> inputs by shape (r rows x width, w width, l labels, 88), outputs
 EXAMPLES = {
@@ -32,10 +39,13 @@ EXAMPLES = {
     "softmax_blocks": ("x:rw", "y"),
     "transpose8": ("source:88", "dest"),
 }
-WIDTHS = [0, 1, 33, 300]
-WIDE_WIDTHS = [100, 600, 5000]  # a subgroup; several with a row in registers; several, in steps
+WIDTHS = [1, 33, 300]
 PLANS = ["row", "fallback"]
 DTYPES = ["f32", "f16", "bf16"]
+TEAM_DIGITS = ["slot 4 | lane {lanes} | subgroup 4", "lane {lanes} | subgroup 2 | slot 8",
+               "slot 2 | lane {lanes} | subgroup 16 | slot 4"]
+ELSEWHERE = ["sm_90", "m1", "sm_80"]
+GENERATED = 8
 
 
 def runs_here(machine):
@@ -56,35 +66,82 @@ def arguments(name, rows, width, dtype, special):
     return words
 
 
+def outputs_of(name):
+    return dict.fromkeys(EXAMPLES[name][1].split(), "")
+
+
 def same(a, b):
     """Bytes, but for NaN."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if a.dtype.kind == "f":
-        both = np.isnan(a) & np.isnan(b)
-        width = f"u{a.dtype.itemsize}"
-        return bool(np.all((a.view(width) == b.view(width)) | both))
+        both_nan = np.isnan(a) & np.isnan(b)
+        bits = f"u{a.dtype.itemsize}"
+        return bool(np.all((a.view(bits) == b.view(bits)) | both_nan))
     return a.tobytes() == b.tobytes()
 
 
-def check(name, width, dtype, plan, machine, special):
-    outputs = EXAMPLES[name][1].split()
-    label = "_".join([name, plan, str(width), dtype, machine or "host"] + ["special"] * special)
+def both(label, words, outputs):
+    """Runs the words on both targets; `outputs`: names, and what stands before their files."""
     loaded = {}
     for target in ("cpu", "sim"):
         paths = {key: command.SCRATCH / f"{target}_{key}.npy" for key in outputs}
         for path in paths.values():
             path.unlink(missing_ok=True)
-        words = arguments(name, 3, width, dtype, special)
-        words += [f"{key}={path}" for key, path in paths.items()]
-        words += ["--machine", machine] if machine else []
-        result = command.croft("run", f"examples/{name}.croft", *words, "--plan", plan, "--target",
-                               target, "--seed", command.SEED)
+        files = [f"{key}={before}{paths[key]}" for key, before in outputs.items()]
+        result = command.croft("run", *words, *files, "--target", target, "--seed", command.SEED)
         if result.code or result.err:
             return command.case(label, False, result)
         loaded[target] = [command.load(path) for path in paths.values()]
     equal = all(same(a, b) for a, b in zip(loaded["cpu"], loaded["sim"]))
-    command.case(label, equal, "sim and cpu differ")
+    return command.case(label, equal, f"sim and cpu differ: {words}")
+
+
+def check(name, width, dtype, plan, machine, special):
+    words = [f"examples/{name}.croft", *arguments(name, 3, width, dtype, special), "--plan", plan]
+    words += ["--machine", machine] if machine else []
+    label = "_".join([name, plan, str(width), dtype, machine or "host"] + ["special"] * special)
+    both(label, words, outputs_of(name))
+
+
+def check_team(name, width, digits, machine):
+    """The row plan with its elements spread over several subgroups."""
+    words = [f"examples/{name}.croft", *arguments(name, 3, width, "f32", False)]
+    words += ["--machine", machine] if machine else []
+    label = f"{name}_team_{machine or 'host'}"
+    outputs = [f"{key}=/dev/null" for key in outputs_of(name)]
+    plan = command.croft("plan", *words, *outputs, "--plan", "row")
+    found = re.search(r"lane (\d+) \| slot 4 \| step (\d+|\*)", plan.out)
+    if not found:
+        return command.case(label, False, plan)
+    spread = digits.format(lanes=found[1])
+    chunk = int(np.prod([int(radix) for radix in re.findall(r"\d+", spread)]))
+    steps = found[2] if found[2] == "*" else -(-width // chunk)
+    changed = plan.out.replace(found[0], f"{spread} | step {steps}")
+    path = command.SCRATCH / "team.plan"
+    path.write_text(re.sub(r"width +\d+", "width 1", changed))
+    return both(label, [*words, "--plan", path], outputs_of(name))
+
+
+def check_generated(seed):
+    kernel = generate.generate(seed, False)
+    path = command.SCRATCH / "kernel.croft"
+    path.write_text(kernel.text)
+    outputs = {name: before for name, before, _ in kernel.outputs}
+    for plan in PLANS:
+        words = [path, *judge.plan_words(plan, kernel), *kernel.arguments]
+        files = [f"{key}={before}/dev/null" for key, before in outputs.items()]
+        if "[row-plan-refused]" not in command.croft("plan", *words, *files).err:
+            both(f"generated_{seed}_{plan}", words, outputs)
+
+
+def check_elsewhere(name, width, plan, machine):
+    """A plan for a GPU: no finding, and the reference's results within their bounds."""
+    files = [f"{key}={command.SCRATCH / key}.npy" for key in outputs_of(name)]
+    result = command.croft("run", f"examples/{name}.croft", *arguments(name, 3, width, "f32", False),
+                           *files, "--plan", plan, "--machine", machine, "--target", "sim",
+                           "--check", "--seed", command.SEED)
+    command.case(f"{name}_{plan}_{width}_{machine}", result.code == 0 and not result.err, result)
 
 
 def main():
@@ -93,16 +150,19 @@ def main():
     for name in EXAMPLES:
         for width, plan in itertools.product([8] if name == "transpose8" else WIDTHS, PLANS):
             number = next(turn)
-            refused = width == 1 and plan == "row" and name != "transpose8"  # no axis of elements
-            if refused or (command.SANITIZED and number % 4 != 1):
+            no_axis = width == 1 and plan == "row"
+            if command.SANITIZED and number % 4 != 1:
                 continue
-            check(name, width, DTYPES[number % 3 if width != 300 else 0], plan,
+            check(name, 0 if no_axis else width, DTYPES[number % 3], plan,
                   machines[number % len(machines)], number % 5 == 0)
-        for width in [8] if name == "transpose8" else WIDE_WIDTHS:
-            number = next(turn)
-            if not command.SANITIZED or number % 4 == 1:
-                check(name, width, DTYPES[number % 3], "row", ["sm_90", "m1"][number % 2],
-                      number % 5 == 0)
+    teams = [name for name in EXAMPLES if name not in ("transpose8", "softmax_blocks")]
+    for number, name in enumerate(teams[:4] if command.SANITIZED else teams):
+        check_team(name, 700, TEAM_DIGITS[number % 3], machines[number % len(machines)])
+    for number, name in enumerate(EXAMPLES):
+        for width in [700] if command.SANITIZED else [700, 5000]:
+            check_elsewhere(name, width, "row", ELSEWHERE[(number + width // 5000) % 3])
+    for seed in range(command.SEED, command.SEED + (2 if command.SANITIZED else GENERATED)):
+        check_generated(seed)
     command.finish()
 
 
