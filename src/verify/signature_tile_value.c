@@ -95,6 +95,12 @@ static void compute_pad(signature_tile_run *run, const ir_op *op, signature_tile
 }
 
 /* ---- reductions ---- */
+/* A reduction of one element may be gone at level thread, or begin with the identity there. */
+static void mark_single(signature_tile_run *run, signature_tile *result) {
+    for (int64_t i = 0; i < result->count; i++)
+        result->items[i].mark = signature_single(run->setting->table, result->items[i].mark);
+}
+
 static void compute_reduce(signature_tile_run *run, const ir_op *op, signature_tile *result) {
     const signature_tile *from = signature_tile_of(run, op->operands[0]);
     const ir_attributes *attributes = &op->attributes;
@@ -115,6 +121,8 @@ static void compute_reduce(signature_tile_run *run, const ir_op *op, signature_t
             *state = signature_combined(run->setting, opcode, dtype, *state, from->items[k]);
         signature_walk_next(&walk);
     }
+    if (from->domain[attributes->axis] == 1)
+        mark_single(run, result);
 }
 
 bool signature_tile_compute(signature_tile_run *run, const ir_op *op) {
