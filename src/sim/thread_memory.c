@@ -364,7 +364,7 @@ static sim_access scratch_access(sim_team *team, const ir_op *op, sim_array **ar
     sim_access a = access_begin(team, op);
     if (team->blocks > 1) { /* one index, but each block has its own scratch */
         a.count = team->threads;
-        a.every = false;
+        a.wide = true;
     }
     *array = &team->arrays[op->operands[0]->number];
     a.extent[0] = (*array)->cells;
