@@ -210,14 +210,18 @@ static bool fail_part(tile_reader *r, const layout_tile *tile, const list *sizes
     return false;
 }
 
-/* Steps of a known size, as many as it needs. */
-static void resolve_runtime_radix(layout_axis *axis, int64_t size, int64_t shift) {
+/* Steps of a known size, as many as it needs; false when their box does not fit 64 bits. */
+static bool resolve_runtime_radix(layout_axis *axis, int64_t size, int64_t shift) {
     layout_digit *last = axis->count > 0 ? &axis->digits[axis->count - 1] : NULL;
-    int64_t end = 0;
-    if (last == NULL || last->radix != 0 || size < 1 || !base_checked_add(size, shift, &end))
-        return;
+    int64_t end = 0, box = 0;
+    if (last == NULL || last->radix != 0 || size < 1)
+        return true;
     int64_t below = layout_axis_digit_weight(axis, axis->count - 1);
-    last->radix = end / below + (end % below != 0);
+    if (!base_checked_add(size, shift, &end) ||
+        !base_checked_mul(end / below + (end % below != 0), below, &box))
+        return false;
+    last->radix = box / below;
+    return true;
 }
 
 bool tile_read_digits(tile_reader *r, layout_tile *tile) {
@@ -230,8 +234,9 @@ bool tile_read_digits(tile_reader *r, layout_tile *tile) {
     for (int a = 0; a < tile->rank; a++) {
         layout_axis *axis = &tile->axis[a];
         tile->shift[a] = shifts.number[a];
-        if (sizes.count > 0)
-            resolve_runtime_radix(axis, sizes.number[a], shifts.number[a]);
+        if (sizes.count > 0 && !resolve_runtime_radix(axis, sizes.number[a], shifts.number[a]))
+            return tile_fault(r, TILE_FAULT_LIMIT, sizes.at[a], sizes.length[a],
+                              "the steps of this size do not fit 64 bits");
         int64_t box = layout_axis_digit_weight(axis, axis->count);
         tile->size[a] = sizes.count > 0          ? sizes.number[a]
                         : box == 0               ? 0

@@ -326,7 +326,8 @@ enum { BLOCKED_WORKERS, BLOCKED_VECTOR, BLOCKED_SHIFT, BLOCKED_CHUNKS, BLOCKED_S
 
 static bool check_blocked(tile_reader *r, const arguments *a) {
     const keyword *k = a->keywords;
-    int64_t workers = k[BLOCKED_WORKERS].value, subgroup = k[BLOCKED_SUBGROUP].value, chunk = 0;
+    int64_t workers = k[BLOCKED_WORKERS].value, subgroup = k[BLOCKED_SUBGROUP].value;
+    int64_t chunk = 0, end = 0;
     bool runtime = r->text[a->numbers[0].at] == '*';
     argument at = {.at = k[BLOCKED_WORKERS].at, .length = k[BLOCKED_WORKERS].length};
     if (a->numbers[0].number < 1 && !runtime)
@@ -350,9 +351,10 @@ static bool check_blocked(tile_reader *r, const arguments *a) {
         return false;
     }
     if (!base_checked_mul(workers, k[BLOCKED_VECTOR].value, &chunk) ||
-        !base_checked_add(a->numbers[0].number, chunk, &chunk))
+        !base_checked_add(a->numbers[0].number, k[BLOCKED_SHIFT].value, &end) ||
+        !base_checked_mul(end / chunk + (end % chunk != 0), chunk, &end))
         return tile_fault(r, TILE_FAULT_LIMIT, at.at, at.length,
-                          "workers times vector, or the box, does not fit 64 bits");
+                          "the positions of all workers do not fit 64 bits");
     return true;
 }
 

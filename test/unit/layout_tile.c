@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -266,6 +267,8 @@ static const struct {
     {"digits(lane 8, shft=0)", "layout-argument", 15, "digits(lane 8, shift=0)"},
     {"digits(none; none; none; none; none)", "layout-rank", 31, ""},
     {"digits(lane 4611686018427387904; slot 4)", "layout-limit", 33, ""},
+    {"digits(lane 3 | step *, size=9223372036854775807)", "layout-limit", 29, ""},
+    {"digits(slot 4 | step *, size=9223372036854775807, shift=3)", "layout-limit", 29, ""},
     {"gf2(lane 1 2 4 4)", "", 0, ""}, /* replicas are legal */
     {"gf2(lane 1 4)", "layout-bijection", 11, "gf2(lane 1 2)"},
     {"gf2(lane 1 2 3 | slot 8)", "layout-bijection", 13, "gf2(lane 1 2 4 | slot 8)"},
@@ -519,6 +522,108 @@ static void damaged_texts_are_read_or_refused(void **state) {
     }
 }
 
+/* What was read prints in some spelling, and every spelling is the same function. */
+static void check_spellings_of(void **state, const layout_tile *tile, const char *text) {
+    int has = 0;
+    for (int s = 0; s < LAYOUT_SPELLING_COUNT; s++) {
+        const char *printed = print(state, tile, (layout_spelling)s);
+        if (printed == NULL)
+            continue;
+        layout_tile back = read(state, printed);
+        if (!layout_tile_equal(tile, &back) || !layout_tile_equal(&back, tile))
+            fail_msg("%s prints as %s, another function", text, printed);
+        has++;
+    }
+    if (has == 0)
+        fail_msg("%s has no spelling", text);
+}
+
+/* Pieces of texts exchanged, several times over. */
+static void texts_by_chance_are_refused_or_come_back(void **state) {
+    static const char *const pieces[] = {"0",
+                                         "1",
+                                         "2",
+                                         "3",
+                                         "4",
+                                         "5",
+                                         "8",
+                                         "16",
+                                         "32",
+                                         "64",
+                                         "96",
+                                         "4294967296",
+                                         "4611686018427387904",
+                                         "9223372036854775807",
+                                         "*",
+                                         "@",
+                                         " @2",
+                                         " @8",
+                                         "lane",
+                                         "slot",
+                                         "subgroup",
+                                         "step *",
+                                         "group 3",
+                                         "block 2",
+                                         " | ",
+                                         "; ",
+                                         ", ",
+                                         "(",
+                                         ")",
+                                         ":",
+                                         "=",
+                                         "[",
+                                         "]",
+                                         "replicate lane 2",
+                                         "none",
+                                         "size=",
+                                         "shift=1",
+                                         "xor=1",
+                                         "slots=2",
+                                         "chunks=step",
+                                         "vector=4",
+                                         "subgroup=8",
+                                         "",
+                                         "",
+                                         "",
+                                         ""};
+    fixture *f = *state;
+    uint64_t random = 7;
+    int read_count = 0, refused_count = 0;
+    for (int i = 0; i < 60000; i++) {
+        char text[512];
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        uint64_t r = random >> 16;
+        const char *whole = spellings[r % (sizeof spellings / sizeof spellings[0])].text;
+        snprintf(text, sizeof text, "%s", whole);
+        for (int turns = 1 + (int)(r >> 20) % 3; turns > 0; turns--) {
+            char rest[512];
+            size_t length = strlen(text), at = (size_t)((r >> 24) % (length + 1)), end = at;
+            const char *piece = pieces[(r >> 8) % (sizeof pieces / sizeof pieces[0])];
+            while (end < length && strchr("0123456789", text[end]) != NULL)
+                end++;
+            end += end == at && end < length && (r & 1);
+            snprintf(rest, sizeof rest, "%s", text + end);
+            snprintf(text + at, sizeof text - at, "%s%.200s", piece, rest);
+            r = r * 2862933555777941757u + 3037000493u;
+        }
+        layout_tile tile;
+        layout_fault fault = {0};
+        if (layout_tile_parse(&f->arena, text, strlen(text), &tile, &fault)) {
+            read_count++;
+            if (!layout_tile_check(&f->arena, &tile, &fault))
+                fail_msg("%s was read, but: %s", text, fault.reason);
+            check_spellings_of(state, &tile, text);
+        } else {
+            refused_count++;
+            assert_true(fault.at + fault.length <= strlen(text));
+            if (fault.neighbour[0] != '\0')
+                read(state, fault.neighbour);
+        }
+    }
+    if (read_count < 1000 || refused_count < 1000)
+        fail_msg("%d read, %d refused", read_count, refused_count);
+}
+
 /* ---- counts and equality, where numbers are known ---- */
 static void slots_count_live_ones_and_capacity_the_box(void **state) {
     static const struct {
@@ -631,6 +736,7 @@ int main(void) {
         cmocka_unit_test(kernels_ask_for_bounded_geometry),
         cmocka_unit_test(megabytes_of_garbage_are_refused_at_once),
         cmocka_unit_test(damaged_texts_are_read_or_refused),
+        cmocka_unit_test(texts_by_chance_are_refused_or_come_back),
         cmocka_unit_test(slots_count_live_ones_and_capacity_the_box),
         cmocka_unit_test(equality_is_of_functions_of_any_size),
         cmocka_unit_test(runtime_sizes_have_an_exact_inverse_without_bound),
