@@ -9,6 +9,8 @@
 #include "layout/bits.h"
 #include "verify/verify_internal.h"
 
+enum { MOST_POSITIONS = 1 << 20 }; /* no lane has more slots, no team more lanes */
+
 static bool is_state(base_dtype dtype) {
     return dtype == BASE_F32 || dtype == BASE_I32 || dtype == BASE_U32 || dtype == BASE_I64 ||
            dtype == BASE_BOOL;
@@ -90,6 +92,8 @@ static bool is_along(const verify_state *state, const ir_affine *affine, const i
                    {LAYOUT_SUBGROUP, ir_module_subgroups(module)},
                    {LAYOUT_SLOT, layout_axis_radix(&axis->digits, LAYOUT_SLOT)}};
     for (int h = 0; h < 3; h++) {
+        if (holders[h].count > MOST_POSITIONS)
+            return false;
         for (int64_t i = 0; i < holders[h].count; i++) {
             int64_t numbers[LAYOUT_HOLDER_COUNT] = {0};
             numbers[holders[h].holder] = i;
