@@ -9,8 +9,8 @@
  * Along every path of the structured program, what is pending is carried: each access, with the
  * least synchronisation that stands behind it, and the cells that are certainly written. Branches
  * join, loops run until nothing changes, and a loop may run no time. Tokens are not looked at.
- * Which iterations of a loop meet is not asked: a base that changes from one to the next may be
- * any.
+ * Which iterations of a loop that is not written out meet is not asked: a base that changes from
+ * one to the next may be any.
  */
 #include "verify/hazard_internal.h"
 
@@ -18,9 +18,9 @@
 #include <string.h>
 
 enum {
-    MAX_ACCESSES = 1 << 12,
     JUDGED = 1 << 10, /* accesses whose pairs are remembered */
     STEPS = 1 << 26,  /* pairs that are looked at */
+    SAID = 64,        /* findings that are not made twice */
     STALE = 4         /* beside the order: made in an earlier iteration than its base now */
 };
 
@@ -31,12 +31,20 @@ typedef struct hazard_state {
     struct hazard_state *next;
 } hazard_state;
 
+typedef struct finding {
+    verify_rule rule;
+    const ir_op *op, *other;
+} finding;
+
 typedef struct flow {
     hazards h;
+    int8_t *judged; /* [a][b][pending]: they have been compared */
     hazard_state *spare;
     int64_t *first_word; /* by array, in `written` */
     int64_t words;       /* of `written` */
     int64_t steps;       /* that may still be taken */
+    finding said[SAID];
+    int said_count;
 } flow;
 
 /* ---- states ---- */
@@ -86,6 +94,17 @@ static bool state_join(const flow *f, hazard_state *into, const hazard_state *fr
 }
 
 /* ---- findings ---- */
+/* False when this was said before: of the same ops, in another iteration. */
+static bool is_news(flow *f, verify_rule rule, const ir_op *op, const ir_op *other) {
+    for (int i = 0; i < f->said_count; i++)
+        if (f->said[i].rule == rule && f->said[i].op == op && f->said[i].other == other)
+            return false;
+    if (f->said_count == SAID)
+        return false; /* there is more than enough */
+    f->said[f->said_count++] = (finding){rule, op, other};
+    return true;
+}
+
 static const char *array_name(const flow *f, int array) {
     const char *name = f->h.arrays[array].value->name;
     return name != NULL ? name : "a scratch array";
@@ -94,6 +113,8 @@ static const char *array_name(const flow *f, int array) {
 static void report_race(flow *f, const hazard_access *before, const hazard_access *now,
                         int64_t cell) {
     char where[40] = "";
+    if (!is_news(f, VERIFY_HAZARD_RACE, now->op, before->op))
+        return;
     if (cell >= 0)
         snprintf(where, sizeof where, " (cell %lld)", (long long)cell);
     verify_report(f->h.state, VERIFY_HAZARD_RACE, now->op,
@@ -106,21 +127,17 @@ static void report_race(flow *f, const hazard_access *before, const hazard_acces
 /* ---- accesses ---- */
 /* Each pair is judged once for each way that it can come about. */
 static void check_pair(flow *f, int before, int now, uint8_t pending) {
-    hazards *h = &f->h;
-    int64_t cell = -1, n = h->access_count;
-    int8_t *judged = NULL;
-    if (h->judged != NULL) {
-        judged = &h->judged[(before * n + now) * 8 + pending];
+    const hazards *h = &f->h;
+    int64_t cell = -1;
+    if (f->judged != NULL) {
+        int8_t *judged = &f->judged[(before * h->access_count + now) * 8 + pending];
         if (*judged != 0)
             return;
         *judged = 1;
     }
     const hazard_access *a = &h->accesses[before], *b = &h->accesses[now];
-    if (!hazard_accesses_meet(h, a, b, (hazard_order)(pending & 3), (pending & STALE) != 0, &cell))
-        return;
-    for (int k = 0; judged != NULL && k < 8; k++) /* one finding for the two */
-        h->judged[(before * n + now) * 8 + k] = 1;
-    report_race(f, a, b, cell);
+    if (hazard_accesses_meet(h, a, b, (hazard_order)(pending & 3), (pending & STALE) != 0, &cell))
+        report_race(f, a, b, cell);
 }
 
 static void check_pending(flow *f, const hazard_state *s, int now) {
@@ -130,66 +147,73 @@ static void check_pending(flow *f, const hazard_state *s, int now) {
             check_pair(f, i, now, s->pending[i]);
 }
 
-static bool bit_of(const hazard_state *s, int64_t first, int64_t bit) {
-    return (s->written[first + bit / 64] >> (bit % 64) & 1) != 0;
+static bool is_followed(const flow *f, const hazard_access *access) {
+    return f->h.arrays[access->array].cells <= HAZARD_MAX_CELLS;
+}
+
+static bool has_cells(const hazard_access *access) {
+    return access->cells_known && access->base == NULL;
+}
+
+/* The access may touch the cell of the block. */
+static bool may_touch(const hazard_access *access, int block, int64_t cell) {
+    int64_t at = cell - access->low;
+    if (!has_cells(access))
+        return true;
+    if (at < 0 || at >= access->span)
+        return false;
+    return access->owner[(access->targets_known ? block : 0) * access->span + at].crowd !=
+           HAZARD_NOBODY;
 }
 
 /* The first cell of those that may be read which is not certainly written; -1: none. An access that
  * may read any cell asks for all. */
 static int64_t unwritten_cell(const flow *f, const hazard_state *s, const hazard_access *access) {
     const hazard_array *array = &f->h.arrays[access->array];
-    int64_t first = f->first_word[access->array];
-    bool known = access->cells_known && access->base == NULL;
+    int64_t from = has_cells(access) ? access->low : 0;
+    int64_t end = has_cells(access) ? access->low + access->span : array->cells;
     for (int block = 0; block < f->h.blocks; block++)
-        for (int64_t c = 0; c < array->cells; c++) {
-            int64_t at = access->targets_known ? block * array->cells + c : c;
-            bool read = !known || access->owner[at].crowd != HAZARD_NOBODY;
-            if (read && !bit_of(s, first, block * array->cells + c))
+        for (int64_t c = from; c < end; c++) {
+            int64_t bit = block * array->cells + c;
+            uint64_t word = s->written[f->first_word[access->array] + bit / 64];
+            if (may_touch(access, block, c) && (word >> (bit % 64) & 1) == 0)
                 return c;
         }
     return -1;
 }
 
 static void mark_written(const flow *f, hazard_state *s, const hazard_access *access) {
-    int64_t first = f->first_word[access->array];
-    if (!access->certain || !access->cells_known || access->base != NULL || !access->targets_known)
+    if (!access->certain || !has_cells(access) || !access->targets_known)
         return;
-    int64_t bits = f->h.blocks * f->h.arrays[access->array].cells;
-    for (int64_t bit = 0; bit < bits; bit++)
-        if (access->owner[bit].crowd != HAZARD_NOBODY)
-            s->written[first + bit / 64] |= UINT64_C(1) << (bit % 64);
+    for (int block = 0; block < f->h.blocks; block++)
+        for (int64_t c = access->low; c < access->low + access->span; c++) {
+            int64_t bit = block * f->h.arrays[access->array].cells + c;
+            if (may_touch(access, block, c))
+                s->written[f->first_word[access->array] + bit / 64] |= UINT64_C(1) << (bit % 64);
+        }
 }
 
-static bool is_followed(const flow *f, const hazard_access *access) {
-    return f->h.arrays[access->array].cells <= HAZARD_MAX_CELLS;
+static void check_written(flow *f, const hazard_state *s, const hazard_access *access) {
+    int64_t cell = is_followed(f, access) ? unwritten_cell(f, s, access) : 0;
+    if (cell >= 0 && is_news(f, VERIFY_HAZARD_UNWRITTEN, access->op, NULL))
+        verify_report(f->h.state, VERIFY_HAZARD_UNWRITTEN, access->op,
+                      "a put before it, on every path, of each cell that it may read",
+                      "cell %lld of %s may be read before anything is put there", (long long)cell,
+                      array_name(f, access->array));
 }
 
-static void flow_access(flow *f, const ir_op *op, hazard_state *s) {
-    int now = f->h.access_of[op->operands[0]->number] - 1;
-    while (now >= 0 && f->h.accesses[now].op != op)
-        now = f->h.accesses[now].next_of_array;
-    if (now < 0)
-        return;
+static void flow_access(flow *f, int now, hazard_state *s) {
     const hazard_access *access = &f->h.accesses[now];
     check_pending(f, s, now);
-    if (access->writes) {
-        if (is_followed(f, access))
-            mark_written(f, s, access);
-    } else {
-        int64_t cell = is_followed(f, access) ? unwritten_cell(f, s, access) : 0;
-        if (cell >= 0 && !f->h.reported[now])
-            verify_report(f->h.state, VERIFY_HAZARD_UNWRITTEN, op,
-                          "a put before it, on every path, of each cell that it may read",
-                          "cell %lld of %s may be read before anything is put there",
-                          (long long)cell, array_name(f, access->array));
-        f->h.reported[now] = f->h.reported[now] || cell >= 0;
-    }
+    if (!access->writes)
+        check_written(f, s, access);
+    else if (is_followed(f, access))
+        mark_written(f, s, access);
     s->pending[now] = HAZARD_UNORDERED | (s->pending[now] & STALE);
 }
 
-/* ---- ops ---- */
-static void flow_sync(const flow *f, const ir_op *op, hazard_state *s) {
-    ir_scope scope = op->attributes.scope;
+/* ---- steps ---- */
+static void flow_sync(const flow *f, ir_scope scope, hazard_state *s) {
     uint8_t order = scope == IR_SCOPE_SUBGROUP                   ? HAZARD_BY_SUBGROUP
                     : scope == IR_SCOPE_GROUP && f->h.blocks > 1 ? HAZARD_BY_GROUP
                                                                  : HAZARD_ORDERED;
@@ -199,16 +223,13 @@ static void flow_sync(const flow *f, const ir_op *op, hazard_state *s) {
 }
 
 /* New contents in the same memory. */
-static void flow_scratch(const flow *f, const ir_op *op, hazard_state *s) {
-    int array = f->h.array_of[op->results[0]->number] - 1;
-    if (array < 0)
-        return;
+static void flow_scratch(const flow *f, int array, hazard_state *s) {
     int64_t end = array + 1 < f->h.array_count ? f->first_word[array + 1] : f->words;
     for (int64_t w = f->first_word[array]; w < end; w++)
         s->written[w] = 0;
 }
 
-static void flow_region(flow *f, const ir_region *region, hazard_state *s);
+static void flow_steps(flow *f, const hazard_step *steps, hazard_state *s);
 
 static bool is_within(const ir_value *value, const ir_region *region) {
     const ir_region *at = value->definer != NULL ? value->definer->parent : value->region;
@@ -226,30 +247,16 @@ static void turn_stale(const flow *f, const ir_region *region, hazard_state *s) 
     }
 }
 
-/* A bound that is a constant. */
-static bool constant_of(flow *f, const ir_value *value, int64_t *number) {
-    hazard_table table = hazard_value(&f->h, value);
-    bool one = table.known && table.base == NULL && table.blocks == 1 && table.threads == 1;
-    *number = one ? table.number[0] : 0;
-    return one;
-}
-
-static void flow_for(flow *f, const ir_op *op, hazard_state *s) {
-    int64_t lo = 0, hi = 0, step = 0;
-    bool known = constant_of(f, op->operands[0], &lo) && constant_of(f, op->operands[1], &hi);
-    bool once = known && constant_of(f, op->operands[2], &step) && step >= 1 && hi > lo &&
-                (uint64_t)hi - (uint64_t)lo <= (uint64_t)step;
-    if (known && lo >= hi)
-        return;
+static void flow_loop(flow *f, const hazard_step *loop, hazard_state *s) {
     hazard_state *head = state_clone(f, s), *body = state_take(f), *turned = state_take(f);
     for (bool changed = true; changed && f->steps >= 0;) {
         state_copy(f, body, head);
-        flow_region(f, op->regions[0], body);
+        flow_steps(f, loop->inside[0], body);
         state_copy(f, turned, body);
-        turn_stale(f, op->regions[0], turned);
-        changed = !once && state_join(f, head, turned);
+        turn_stale(f, loop->region, turned);
+        changed = !loop->once && state_join(f, head, turned);
     }
-    if (known)
+    if (loop->runs)
         state_copy(f, s, body);
     else
         state_join(f, s, body);
@@ -258,143 +265,89 @@ static void flow_for(flow *f, const ir_op *op, hazard_state *s) {
     state_give(f, turned);
 }
 
-static void flow_if(flow *f, const ir_op *op, hazard_state *s) {
+static void flow_branch(flow *f, const hazard_step *branch, hazard_state *s) {
     hazard_state *other = state_clone(f, s);
-    flow_region(f, op->regions[0], s);
-    flow_region(f, op->regions[1], other);
+    flow_steps(f, branch->inside[0], s);
+    flow_steps(f, branch->inside[1], other);
     state_join(f, s, other);
     state_give(f, other);
 }
 
-static void flow_op(flow *f, const ir_op *op, hazard_state *s) {
-    if (op->opcode == IR_PUT || op->opcode == IR_GET)
-        flow_access(f, op, s);
-    else if (op->opcode == IR_SYNC)
-        flow_sync(f, op, s);
-    else if (op->opcode == IR_SCRATCH)
-        flow_scratch(f, op, s);
-    else if (op->opcode == IR_FOR)
-        flow_for(f, op, s);
-    else if (op->opcode == IR_IF)
-        flow_if(f, op, s);
-    else if (op->opcode == IR_WHEN)
-        flow_region(f, op->regions[0], s);
-}
-
-static void flow_region(flow *f, const ir_region *region, hazard_state *s) {
-    for (const ir_op *op = region->first; op != NULL && f->steps-- >= 0; op = op->next)
-        flow_op(f, op, s);
+static void flow_steps(flow *f, const hazard_step *steps, hazard_state *s) {
+    for (const hazard_step *step = steps; step != NULL && f->steps-- >= 0; step = step->next)
+        switch (step->kind) {
+        case HAZARD_ACCESS:
+            flow_access(f, step->access, s);
+            break;
+        case HAZARD_SYNC:
+            flow_sync(f, step->scope, s);
+            break;
+        case HAZARD_SCRATCH:
+            flow_scratch(f, step->array, s);
+            break;
+        case HAZARD_LOOP:
+            flow_loop(f, step, s);
+            break;
+        case HAZARD_BRANCH:
+            flow_branch(f, step, s);
+            break;
+        }
 }
 
 /* ---- single ops ---- */
-static void rule_hazard_writers(flow *f) {
+static void rule_hazard_writers(flow *f, const hazard_access *access) {
     int64_t cell = -1;
-    for (int i = 0; i < f->h.access_count; i++) {
-        const hazard_access *access = &f->h.accesses[i];
-        if (hazard_accesses_meet(&f->h, access, access, HAZARD_UNORDERED, false, &cell))
-            verify_report(f->h.state, VERIFY_HAZARD_WRITERS, access->op,
-                          "one lane for each cell: another index, or a mask",
-                          "several lanes put to one cell of %s at once",
-                          array_name(f, access->array));
-    }
+    if (hazard_accesses_meet(&f->h, access, access, HAZARD_UNORDERED, false, &cell) &&
+        is_news(f, VERIFY_HAZARD_WRITERS, access->op, NULL))
+        verify_report(f->h.state, VERIFY_HAZARD_WRITERS, access->op,
+                      "one lane for each cell: another index, or a mask",
+                      "several lanes put to one cell of %s at once", array_name(f, access->array));
 }
 
 /* Of closed indices every position is looked at; of others thread_memory.c tries some. */
-static void rule_access_inside(flow *f) {
-    for (int i = 0; i < f->h.access_count; i++) {
-        const hazard_access *access = &f->h.accesses[i];
-        if (access->outside)
-            verify_report(f->h.state, VERIFY_ACCESS_INSIDE, access->op,
-                          "a cell of the array and a block of the cluster, or a mask",
-                          "a cell of %s or a block that is not there",
-                          array_name(f, access->array));
-    }
+static void rule_access_inside(flow *f, const hazard_access *access) {
+    if (access->outside && is_news(f, VERIFY_ACCESS_INSIDE, access->op, NULL))
+        verify_report(f->h.state, VERIFY_ACCESS_INSIDE, access->op,
+                      "a cell of the array and a block of the cluster, or a mask",
+                      "a cell of %s or a block that is not there", array_name(f, access->array));
 }
 
-static void rule_hazard_exit(flow *f, const hazard_state *s) {
-    for (int i = 0; i < f->h.access_count; i++)
-        if (f->h.accesses[i].remote && s->pending[i] != HAZARD_ORDERED)
-            verify_report(f->h.state, VERIFY_HAZARD_EXIT, f->h.accesses[i].op,
-                          "a `sync cluster` after it on every path",
-                          "a group may end while this %s is under way",
-                          ir_op_describe(f->h.accesses[i].op->opcode)->text);
+static void rule_hazard_exit(flow *f, const hazard_access *access, uint8_t pending) {
+    if (access->remote && pending != HAZARD_ORDERED &&
+        is_news(f, VERIFY_HAZARD_EXIT, access->op, NULL))
+        verify_report(
+            f->h.state, VERIFY_HAZARD_EXIT, access->op, "a `sync cluster` after it on every path",
+            "a group may end while this %s is under way", ir_op_describe(access->op->opcode)->text);
 }
 
 /* ---- setting up ---- */
-static bool count(flow *f, const ir_region *region) {
-    for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        if (!verify_op_is_formed(f->h.state, op))
-            return false;
-        f->h.array_count += op->opcode == IR_SCRATCH;
-        f->h.access_count += op->opcode == IR_PUT || op->opcode == IR_GET;
-        for (int k = 0; k < op->region_count; k++)
-            if (!count(f, op->regions[k]))
-                return false;
-    }
-    return true;
-}
-
-static void add_array(flow *f, const ir_value *value) {
-    hazards *h = &f->h;
-    hazard_array *array = &h->arrays[h->array_count];
-    array->value = value;
-    layout_extent_known(&h->state->module->extents, value->type.extent[0], &array->cells);
-    f->first_word[h->array_count] = f->words;
-    if (array->cells <= HAZARD_MAX_CELLS)
-        f->words += (array->cells * h->blocks + 63) / 64;
-    h->array_of[value->number] = ++h->array_count;
-}
-
-static void add_access(flow *f, const ir_op *op) {
-    hazards *h = &f->h;
-    int *last = &h->access_of[op->operands[0]->number];
-    hazard_access_make(h, op, &h->accesses[h->access_count]);
-    h->accesses[h->access_count].next_of_array = *last - 1;
-    *last = ++h->access_count;
-}
-
-static void collect(flow *f, const ir_region *region) {
-    for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        if (op->opcode == IR_SCRATCH)
-            add_array(f, op->results[0]);
-        if ((op->opcode == IR_PUT || op->opcode == IR_GET) &&
-            f->h.array_of[op->operands[0]->number] > 0)
-            add_access(f, op);
-        for (int k = 0; k < op->region_count; k++)
-            collect(f, op->regions[k]);
-    }
-}
-
 static void make_room(flow *f) {
     hazards *h = &f->h;
-    int64_t values = h->state->module->next_value + 1, accesses = h->access_count + 1;
-    h->array_of = BASE_NEW_ARRAY(h->arena, int, values);
-    h->access_of = BASE_NEW_ARRAY(h->arena, int, values);
-    h->arrays = BASE_NEW_ARRAY(h->arena, hazard_array, h->array_count + 1);
     f->first_word = BASE_NEW_ARRAY(h->arena, int64_t, h->array_count + 1);
-    h->accesses = BASE_NEW_ARRAY(h->arena, hazard_access, accesses);
-    h->reported = BASE_NEW_ARRAY(h->arena, bool, accesses);
-    if (accesses <= JUDGED)
-        h->judged = BASE_NEW_ARRAY(h->arena, int8_t, accesses * accesses * 8);
-    h->array_count = h->access_count = 0;
+    for (int i = 0; i < h->array_count; i++) {
+        f->first_word[i] = f->words;
+        if (h->arrays[i].cells <= HAZARD_MAX_CELLS)
+            f->words += (h->arrays[i].cells * h->blocks + 63) / 64;
+    }
+    if (h->access_count <= JUDGED)
+        f->judged = BASE_NEW_ARRAY(h->arena, int8_t, h->access_count * h->access_count * 8 + 1);
 }
 
 void verify_hazards(verify_state *state) {
     flow f = {.steps = STEPS};
-    if (!hazard_begin(&f.h, state) || !count(&f, &state->module->body) || f.h.array_count == 0)
+    if (!hazard_begin(&f.h, state))
         return;
-    if (f.h.access_count > MAX_ACCESSES) {
-        verify_report(state, VERIFY_HAZARD_RACE, NULL, "at most 4096", "%d puts and gets",
-                      f.h.access_count);
+    const hazard_step *steps = hazard_steps_make(&f.h);
+    if (steps == NULL)
         return;
-    }
     make_room(&f);
-    collect(&f, &state->module->body);
-    hazard_state *s = state_take(&f);
-    flow_region(&f, &state->module->body, s);
-    rule_hazard_writers(&f);
-    rule_hazard_exit(&f, s);
-    rule_access_inside(&f);
+    hazard_state *end = state_take(&f);
+    flow_steps(&f, steps, end);
+    for (int i = 0; i < f.h.access_count; i++) {
+        rule_hazard_writers(&f, &f.h.accesses[i]);
+        rule_access_inside(&f, &f.h.accesses[i]);
+        rule_hazard_exit(&f, &f.h.accesses[i], end->pending[i]);
+    }
     if (f.steps < 0)
         verify_report(state, VERIFY_HAZARD_RACE, NULL, "fewer loops around puts and gets",
                       "too much to follow");

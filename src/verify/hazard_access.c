@@ -112,20 +112,23 @@ static void limits_of(const hazard_table *table, int64_t *low, int64_t *high) {
     }
 }
 
-/* Chooses the cells that are followed; false when they are too many. Without a base: the array's.
- */
+/* Chooses the cells that are followed, of the array where there is no base; false when they are too
+ * many. */
 static bool choose_span(const hazards *h, const positions *p, hazard_access *access) {
-    int64_t high = 0, span = 0;
+    int64_t high = 0, last = h->arrays[access->array].cells - 1, span = 0;
     access->base = p->cell.base;
-    access->low = 0;
-    access->span = h->arrays[access->array].cells;
-    if (access->base != NULL) {
-        limits_of(&p->cell, &access->low, &high);
-        if (__builtin_sub_overflow(high, access->low, &span) || span >= HAZARD_MAX_CELLS)
-            return false;
-        access->span = span + 1;
+    access->epoch = p->cell.epoch;
+    limits_of(&p->cell, &access->low, &high);
+    if (access->base == NULL) {
+        access->low = access->low > 0 ? access->low : 0;
+        high = high < last ? high : last;
+        access->span = high >= access->low ? high - access->low + 1 : 0;
+        return access->span <= HAZARD_MAX_CELLS;
     }
-    return access->span <= HAZARD_MAX_CELLS;
+    if (__builtin_sub_overflow(high, access->low, &span) || span >= HAZARD_MAX_CELLS)
+        return false;
+    access->span = span + 1;
+    return true;
 }
 
 /* ---- making an access ---- */
@@ -195,8 +198,9 @@ static bool same_base(const hazards *h, const hazard_access *a, const hazard_acc
                       bool stale) {
     if (a->base == NULL || b->base == NULL)
         return a->base == b->base;
-    return !stale && !a->remote && !b->remote &&
-           (a->base == b->base || verify_same_value(h->state, a->base, b->base));
+    if (stale || a->remote || b->remote || a->epoch != b->epoch)
+        return false;
+    return a->base == b->base || (a->epoch == 0 && verify_same_value(h->state, a->base, b->base));
 }
 
 /* Of an access that may touch any cell: all its threads, or those of one group. */

@@ -6,9 +6,10 @@
  *     get %s[slot*32]                      cell 32: every lane reads; lane 0 of subgroup 1 wrote
  *
  * Numbers that depend on lane, subgroup, slot and block only are computed for all of them
- * (hazard_value.c). Of an access that gives the owners of each cell (hazard_access.c). What is
- * pending at a place of the program, and what is certainly written, flows through regions until
- * nothing changes (hazard.c).
+ * (hazard_value.c). Of an access that gives the owners of each cell (hazard_access.c). The program
+ * becomes steps, in which short loops with constant bounds are written out (hazard_steps.c). What
+ * is pending at a place, and what is certainly written, flows through them until nothing changes
+ * (hazard.c).
  *
  * A thread is a lane of the cluster: block * lanes of the team + lane of the team. */
 #ifndef VERIFY_HAZARD_INTERNAL_H
@@ -21,7 +22,8 @@ enum { HAZARD_MAX_CELLS = 1 << 18, HAZARD_MAX_THREADS = 1 << 14, HAZARD_MAX_SLOT
 /* What an integer or bool value is at every position. */
 typedef struct hazard_table {
     bool known;
-    const ir_value *base;       /* a uniform that stands as an addend beside; NULL: none */
+    const ir_value *base; /* a uniform that stands as an addend beside; NULL: none */
+    int64_t epoch;        /* of the base: one SSA value is another in each written-out round */
     int blocks, threads, slots; /* entries along each; 1: it does not vary there */
     const int64_t *number;      /* [block][thread of the team][slot] */
 } hazard_table;
@@ -52,7 +54,6 @@ typedef enum hazard_order {
 typedef struct hazard_access {
     const ir_op *op;
     int array;
-    int next_of_array; /* another access of the array; -1: none */
     bool writes;
     bool remote;        /* into the scratch of a block that is named */
     bool targets_known; /* which block, at every position */
@@ -60,6 +61,7 @@ typedef struct hazard_access {
     bool certain;       /* which positions the mask lets through */
     bool outside;       /* one that may happen is of a cell or block that is not there */
     const ir_value *base;
+    int64_t epoch;       /* of the base */
     int64_t low, span;   /* cells that are known: low .. low + span - 1 */
     hazard_owner *owner; /* [target][span], one target where targets are not known */
     hazard_owner *any;   /* [group]: who of the group touches any cell */
@@ -70,22 +72,42 @@ typedef struct hazard_array {
     int64_t cells;
 } hazard_array;
 
+typedef enum hazard_step_kind {
+    HAZARD_ACCESS,
+    HAZARD_SYNC,
+    HAZARD_SCRATCH, /* new contents */
+    HAZARD_LOOP,
+    HAZARD_BRANCH
+} hazard_step_kind;
+
+typedef struct hazard_step {
+    hazard_step_kind kind;
+    int access;                    /* ACCESS */
+    ir_scope scope;                /* SYNC */
+    int array;                     /* SCRATCH */
+    const ir_region *region;       /* LOOP */
+    bool runs, once;               /* LOOP: at least once, exactly once */
+    struct hazard_step *inside[2]; /* LOOP: the body. BRANCH: both sides */
+    struct hazard_step *next;
+} hazard_step;
+
 typedef struct hazards {
     verify_state *state;
     base_arena *arena;
     int blocks, lanes, subgroup;
     hazard_table *tables; /* by number of the value */
     bool *looked;         /* by number: its table is made */
+    bool *inside;         /* by number: in a loop that is written out */
+    int64_t epochs;       /* given out */
     int depth;            /* of hazard_value */
     int64_t work;         /* entries that may still be computed */
     int array_count;
     hazard_array *arrays;
     int *array_of; /* by number of the value: 1 + index, 0 for others */
-    int access_count;
+    int64_t access_count, access_capacity;
     hazard_access *accesses;
-    int *access_of; /* by number of an array: 1 + its last access, 0: none */
-    bool *reported; /* by access: said to read what is not written */
-    int8_t *judged; /* [a][b][order][stale]: 0 not yet, 1 they do not meet, 2 they do */
+    bool *marked;    /* by number, while a loop is looked at: depends on its index */
+    int64_t unrolls; /* accesses that may still be written out */
 } hazards;
 
 /* ---- hazard_value.c ---- */
@@ -98,6 +120,12 @@ int64_t hazard_number(const hazard_table *table, int block, int thread, int slot
 hazard_table hazard_affine(hazards *h, const ir_affine *affine, int slots);
 hazard_table hazard_add(hazards *h, hazard_table a, hazard_table b);
 
+/* The value is this number from now on; the values of the region are to be computed again. */
+void hazard_value_set(hazards *h, const ir_value *value, int64_t number);
+void hazard_region_forget(hazards *h, const ir_region *region);
+/* A number that is the same at every position. */
+bool hazard_constant(hazards *h, const ir_value *value, int64_t *number);
+
 /* ---- hazard_access.c ---- */
 /* Fills in the access of a put or get of an array. */
 void hazard_access_make(hazards *h, const ir_op *op, hazard_access *access);
@@ -106,5 +134,9 @@ void hazard_access_make(hazards *h, const ir_op *op, hazard_access *access);
  * base was another. *cell: a cell where they meet, -1 where none can be named. */
 bool hazard_accesses_meet(const hazards *h, const hazard_access *a, const hazard_access *b,
                           hazard_order order, bool stale, int64_t *cell);
+
+/* ---- hazard_steps.c ---- */
+/* The program as steps, and its arrays and accesses. NULL when there are none. */
+hazard_step *hazard_steps_make(hazards *h);
 
 #endif

@@ -132,6 +132,7 @@ hazard_table hazard_add(hazards *h, hazard_table a, hazard_table b) {
                 *number++ = (int64_t)((uint64_t)hazard_number(&a, k, t, s) +
                                       (uint64_t)hazard_number(&b, k, t, s));
     sum.base = a.base != NULL ? a.base : b.base;
+    sum.epoch = a.base != NULL ? a.epoch : b.epoch;
     return sum;
 }
 
@@ -194,6 +195,7 @@ static hazard_table moved(hazards *h, const ir_op *op) {
                 *number++ = exists ? hazard_number(&from, b, thread, slot) : 0;
             }
     table.base = from.base;
+    table.epoch = from.epoch;
     return table;
 }
 
@@ -231,6 +233,7 @@ static hazard_table as_base(hazards *h, const ir_value *value) {
         return unknown;
     hazard_table zero = single(h, 0);
     zero.base = value;
+    zero.epoch = h->inside[value->number] ? ++h->epochs : 0;
     return zero;
 }
 
@@ -249,6 +252,34 @@ hazard_table hazard_value(hazards *h, const ir_value *value) {
     return *table;
 }
 
+void hazard_value_set(hazards *h, const ir_value *value, int64_t number) {
+    h->looked[value->number] = true;
+    h->tables[value->number] = single(h, number);
+}
+
+static void forget(hazards *h, const ir_value *value) {
+    h->looked[value->number] = false;
+    h->inside[value->number] = true;
+}
+
+void hazard_region_forget(hazards *h, const ir_region *region) {
+    for (int i = 0; i < region->argument_count; i++)
+        forget(h, region->arguments[i]);
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int i = 0; i < op->result_count; i++)
+            forget(h, op->results[i]);
+        for (int k = 0; k < op->region_count; k++)
+            hazard_region_forget(h, op->regions[k]);
+    }
+}
+
+bool hazard_constant(hazards *h, const ir_value *value, int64_t *number) {
+    hazard_table table = hazard_value(h, value);
+    bool one = table.known && table.base == NULL && table.blocks == 1 && table.threads == 1;
+    *number = one ? table.number[0] : 0;
+    return one;
+}
+
 bool hazard_begin(hazards *h, verify_state *state) {
     const ir_module *module = state->module;
     *h = (hazards){.state = state,
@@ -262,5 +293,6 @@ bool hazard_begin(hazards *h, verify_state *state) {
         return false;
     h->tables = BASE_NEW_ARRAY(h->arena, hazard_table, module->next_value + 1);
     h->looked = BASE_NEW_ARRAY(h->arena, bool, module->next_value + 1);
+    h->inside = BASE_NEW_ARRAY(h->arena, bool, module->next_value + 1);
     return true;
 }

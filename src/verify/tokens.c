@@ -81,10 +81,10 @@ static bool same_token_type(const ir_value *a, const ir_value *b) {
     return is_token(a) == is_token(b) && (!is_token(a) || is_of(a, b->type.scratch, b->type.state));
 }
 
-/* A free token may go on as a published one: that asks for a release before the next put, and that
- * no get finds cells which nobody put is the business of hazard-unwritten. */
+/* A free token may go on in any state: that asks for more syncs before the next put, never for
+ * fewer, and that no get finds cells which nobody put is the business of hazard-unwritten. */
 static bool goes_on_as(const ir_value *from, const ir_value *to) {
-    bool weaker = is_token(from) && is_of(to, from->type.scratch, IR_TOKEN_PUBLISHED) &&
+    bool weaker = is_token(from) && is_token(to) && from->type.scratch == to->type.scratch &&
                   from->type.state == IR_TOKEN_FREE;
     return weaker || same_token_type(from, to);
 }

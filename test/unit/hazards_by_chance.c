@@ -49,8 +49,9 @@ typedef struct writer {
     uint64_t random;
     int values, choices, statements;
     bool cluster;
-    int loops;  /* around what is written */
-    bool loose; /* an index or a block comes from a parameter, or a choice stands in a loop */
+    int counted; /* 1 + the number of the innermost loop with constant bounds; 0: none */
+    int loops;   /* around what is written */
+    bool loose;  /* an index or a block comes from a parameter, or a choice stands in a loop */
 } writer;
 
 static int pick(writer *w, int below) {
@@ -72,7 +73,10 @@ static void write_index(writer *w, int slots) {
     const char *const *stride = strides[pick(w, sizeof strides / sizeof strides[0])];
     bool loose = pick(w, 12) == 0;
     w->loose = w->loose || loose;
-    base_text_format(&w->out, "%s", loose ? "%o" : bases[pick(w, w->cluster ? 5 : 4)]);
+    if (w->counted > 0 && pick(w, 2) == 0)
+        base_text_format(&w->out, "%%m%d", w->counted - 1);
+    else
+        base_text_format(&w->out, "%s", loose ? "%o" : bases[pick(w, w->cluster ? 5 : 4)]);
     for (int i = 0; i < 2; i++)
         if (stride[i][0] != '\0')
             base_text_format(&w->out, " + %s", stride[i]);
@@ -114,6 +118,26 @@ static void write_sync(writer *w, int depth) {
 
 static void write_statements(writer *w, int depth);
 
+/* A loop that runs three times: its index, times 8 or modulo 2, is a base. */
+static void write_counted_loop(writer *w, int depth) {
+    int outer = w->counted, index = w->values++;
+    indent(w, depth);
+    base_text_format(&w->out, "for %%c0, %%c3, %%c1 (%%v%d: i64) {\n", index);
+    indent(w, depth + 1);
+    bool times = pick(w, 2) == 0;
+    base_text_format(&w->out, "%%m%d = %s %%v%d, %s : i64\n", index, times ? "mul" : "and", index,
+                     times ? "%c8" : "%c1");
+    w->counted = 1 + index;
+    w->loops++;
+    write_statements(w, depth + 1);
+    w->loops--;
+    w->counted = outer;
+    indent(w, depth + 1);
+    base_text_string(&w->out, "yield\n");
+    indent(w, depth);
+    base_text_string(&w->out, "}\n");
+}
+
 static void write_region(writer *w, int depth) {
     int choice = w->choices++;
     bool loop = pick(w, 2) == 0;
@@ -147,8 +171,10 @@ static void write_statements(writer *w, int depth) {
         int kind = pick(w, 10);
         if (kind < 6)
             write_access(w, depth);
-        else if (kind < 9 || w->choices == CHOICES || depth == 3)
+        else if (kind < 8 || depth == 3)
             write_sync(w, depth);
+        else if (kind == 8 || w->choices == CHOICES)
+            write_counted_loop(w, depth);
         else
             write_region(w, depth);
     }
