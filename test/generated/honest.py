@@ -8,8 +8,8 @@ builds: release
 
 A kernel of generate.py, specialised to its arguments, as tile IR goes through `croft opt
 --check-passes` on those arguments: the pipeline under both plans, and a list of passes in an order
-that the pipeline does not have. A refusal is a failure, but for a row plan where there is none. Half
-of the seeds are fixed, half come from CROFT_SEED.
+that the pipeline does not have. A refusal is a failure, but for a row plan where there is none.
+Half of the seeds are fixed, half come from CROFT_SEED.
 """
 import argparse
 import os
