@@ -45,6 +45,8 @@ typedef struct sim_options {
     int64_t first_group, last_group; /* [first, last); last < 0: all groups of the grid */
     bool checked;                    /* report indices outside where no fill is declared */
     bool watch;                      /* shadow state; off: values only */
+    int64_t limit; /* ops and iterations that are run at most, over all groups; past them
+                      SIM_REFUSED. 0: none */
 } sim_options;
 
 typedef enum sim_status {

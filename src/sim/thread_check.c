@@ -204,8 +204,8 @@ static const char *check_access(sim_team *team, const ir_op *op) {
     if (reason != NULL)
         return reason;
     int slots = sim_access_slots(op), fill = op->attributes.access->fill;
-    if (fill > 0 && (!operand_in_range(op, fill) || !fits(op->operands[fill], slots) ||
-                     op->operands[fill]->type.dtype != array->type.dtype))
+    if (fill >= 0 && (!operand_in_range(op, fill) || !fits(op->operands[fill], slots) ||
+                      op->operands[fill]->type.dtype != array->type.dtype))
         return "the fill is not an element";
     const ir_value *stored = ir_op_stored(op);
     if (!reads &&

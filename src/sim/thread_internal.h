@@ -138,7 +138,9 @@ typedef struct sim_team {
     sim_moment *remote; /* by block: the latest access of its scratch by another block */
     sim_seen *seen;
     int64_t seen_count, seen_capacity;
+    int64_t ops; /* run so far */
     bool refused;
+    jmp_buf stopped; /* past the limit */
 } sim_team;
 
 typedef void sim_operation_of_team(sim_team *team, const ir_op *op);

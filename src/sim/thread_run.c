@@ -159,6 +159,12 @@ static void do_block(sim_team *team, const ir_op *op) {
 
 /* ---- control ---- */
 
+/* An op or an iteration; past the limit nothing goes on. */
+static void count_step(sim_team *team) {
+    if (++team->ops > team->options->limit && team->options->limit > 0)
+        longjmp(team->stopped, 1);
+}
+
 static void run_region(sim_team *team, const ir_region *region);
 
 /* Keeps who is active, for the way back. */
@@ -264,6 +270,7 @@ static void run_uniform_loop(sim_team *team, const ir_op *op) {
     int64_t number = sim_lanes_integer(team, op->operands[0], 0, 0);
     int64_t step = sim_lanes_integer(team, op->operands[2], 0, 0);
     for (int64_t i = 0; i < count; i++) {
+        count_step(team);
         *(int64_t *)sim_lanes_begin(team, index, false)->data = number;
         run_region(team, op->regions[0]);
         next_carries(team, op, false);
@@ -276,8 +283,10 @@ static void run_divergent_loop(sim_team *team, const ir_op *op) {
     const ir_value *index = op->regions[0]->arguments[0];
     int64_t all = team->active_count;
     uint8_t *saved = save_active(team);
-    int64_t *left = BASE_NEW_ARRAY(team->arena, int64_t, team->threads);
-    int64_t *next = BASE_NEW_ARRAY(team->arena, int64_t, team->threads);
+    sim_array *room = &team->arrays[index->number]; /* a loop does not run within itself */
+    if (room->data == NULL)
+        room->data = BASE_NEW_ARRAY(team->arena, int64_t, 2 * team->threads);
+    int64_t *left = room->data, *next = left + team->threads;
     for (int64_t t = 0; t < team->threads; t++) {
         left[t] = trips_of(team, op, t);
         next[t] = sim_lanes_integer(team, op->operands[0], 0, t);
@@ -290,6 +299,7 @@ static void run_divergent_loop(sim_team *team, const ir_op *op) {
         }
         if (team->active_count == 0)
             break;
+        count_step(team);
         int64_t *numbers = sim_lanes_begin(team, index, true)->data;
         memcpy(numbers, next, (size_t)team->threads * sizeof *numbers);
         run_region(team, op->regions[0]);
@@ -364,6 +374,7 @@ static sim_operation_of_team *const operations[IR_OPCODE_COUNT] = {
 
 static void run_region(sim_team *team, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        count_step(team);
         (operations[op->opcode] != NULL ? operations[op->opcode] : sim_do_compute)(team, op);
         sim_check_facts(team, op);
     }
@@ -466,6 +477,15 @@ static void run_team(sim_team *team, int64_t first) {
     sim_shadow_end(team);
 }
 
+static void run_teams(sim_team *team) {
+    int64_t last = team->options->last_group;
+    if (last < 0 || last > team->groups)
+        last = team->groups;
+    int64_t first = team->options->first_group;
+    for (first -= first % team->blocks; first < last; first += team->blocks)
+        run_team(team, first);
+}
+
 sim_status sim_thread_run(base_arena *arena, const ir_module *module, void *const *pointers,
                           const int64_t *words, const sim_options *options,
                           base_diagnostics *diagnostics) {
@@ -486,11 +506,10 @@ sim_status sim_thread_run(base_arena *arena, const ir_module *module, void *cons
     make_room(team);
     sim_forms_build(team);
     sim_shadow_begin(team);
-    int64_t last = options->last_group < 0 || options->last_group > team->groups
-                       ? team->groups
-                       : options->last_group;
-    int64_t first = options->first_group - options->first_group % team->blocks;
-    for (; first < last; first += team->blocks)
-        run_team(team, first);
+    if (setjmp(team->stopped) != 0) {
+        sim_refuse(team, NULL, "more than %lld ops would run", (long long)options->limit);
+        return SIM_REFUSED;
+    }
+    run_teams(team);
     return team->seen_count > 0 ? SIM_FOUND : SIM_OK;
 }

@@ -267,7 +267,7 @@ static void damaged_programs_run_or_are_refused(void **state) {
                 r.module = parse(f, slug, damage(f, text, &random), &r.diagnostics);
                 if (r.module == NULL || !bind(f, &r))
                     continue;
-                sim_options options = {.last_group = 8, .watch = true};
+                sim_options options = {.last_group = 8, .watch = true, .limit = 100000};
                 r.status = sim_thread_run(&f->arena, r.module, r.pointers, r.words, &options,
                                           &r.diagnostics);
                 ran += r.status != SIM_REFUSED;
