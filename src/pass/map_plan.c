@@ -1,5 +1,7 @@
 /* Applying a plan's lines to a canonical tile module: axes, storage, widths; nothing is guessed. A
  * missing, unknown or repeated anchor is an error that names it. */
+#include "analysis/meetings.h"
+#include "machine/machine.h"
 #include "pass/map_internal.h"
 
 #include <stdio.h>
@@ -247,6 +249,24 @@ int map_plan_width(map_state *state, const ir_op *op) {
     return line >= 0 ? state->context->plan->accesses[line].width : 1;
 }
 
+/* Lanes of one program that do not run in lock step may not come to one cell. */
+static void check_meetings(map_state *state) {
+    const machine *device = machine_find(state->context->plan->machine);
+    const ir_op *first = NULL, *second = NULL;
+    bool spread = false;
+    for (int i = 0; i < state->module->axis_count; i++) {
+        const ir_axis *axis = &state->module->axes[i];
+        spread = spread ||
+                 (!axis->is_program && (layout_axis_radix(&axis->digits, LAYOUT_LANE) > 1 ||
+                                        layout_axis_radix(&axis->digits, LAYOUT_SUBGROUP) > 1));
+    }
+    bool in_step = device == NULL || device->row_subgroups == 1;
+    if (spread && !in_step && !state->failed &&
+        analysis_meetings_find(state->module->arena, state->module, &state->axes, &first, &second))
+        map_fail(state, second->location, "plan-lanes", second->anchor, first->anchor,
+                 "two lanes may come to one cell, which nothing orders on this machine");
+}
+
 void map_plan_apply(map_state *state) {
     ir_module *module = state->module;
     const ir_plan *plan = state->context->plan;
@@ -268,4 +288,5 @@ void map_plan_apply(map_state *state) {
     check_lines(state);
     check_axis_lines(state);
     check_keep_lines(state);
+    check_meetings(state);
 }

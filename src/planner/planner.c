@@ -11,6 +11,7 @@
  */
 #include "planner/planner_internal.h"
 
+#include "analysis/meetings.h"
 #include "analysis/uniform.h"
 #include "pass/pass.h"
 
@@ -218,10 +219,35 @@ static ir_plan *plan_fallback(planner_state *state) {
     return write_plan(state, packs ? state->machine->subgroup : 1);
 }
 
-/* NULL when there is nothing to put on lanes. */
-static ir_plan *plan_row(planner_state *state) {
+/* NULL when there is nothing to put on lanes, or when lanes that do not run in lock step would come
+ * to one cell: *first and *second then say where. */
+static ir_plan *plan_row(planner_state *state, const ir_op **first, const ir_op **second) {
     state->lane_axis = find_lane_axis(state);
-    return state->lane_axis < 0 ? NULL : write_plan(state, 1);
+    if (state->lane_axis < 0 ||
+        (state->machine->row_subgroups > 1 &&
+         analysis_meetings_find(state->arena, state->module, &state->axes, first, second)))
+        return NULL;
+    return write_plan(state, 1);
+}
+
+static void refuse_row(const planner_state *state, const ir_op *first, const ir_op *second,
+                       base_diagnostics *diagnostics) {
+    const ir_module *module = state->module;
+    base_location place = {.source = module->source};
+    base_diagnostic *diagnostic = base_diagnostics_add(
+        diagnostics, "row-plan-refused", second != NULL ? second->location : place,
+        second != NULL ? "kernel %s has no row plan on this machine: two lanes "
+                         "may come to one cell"
+                       : "kernel %s has no row plan: it has no axis of elements",
+        module->name);
+    diagnostic->found =
+        second == NULL
+            ? "scalars only"
+            : base_diagnostics_text(diagnostics, "another access of the tensor, on line %d",
+                                    (int)first->location.line);
+    diagnostic->expected = second == NULL ? "a tile with more than one element"
+                                          : "accesses of one tensor by the same indices";
+    diagnostic->hint = "the fallback plan runs several programs side by side";
 }
 
 ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine *device,
@@ -231,14 +257,10 @@ ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine 
     state.sweeps = analysis_sweeps_find(arena, module, &state.axes);
     if (family == PLANNER_FALLBACK)
         return plan_fallback(&state);
-    ir_plan *plan = plan_row(&state);
+    const ir_op *first = NULL, *second = NULL;
+    ir_plan *plan = plan_row(&state, &first, &second);
     if (plan != NULL || family == PLANNER_AUTOMATIC)
         return plan != NULL ? plan : plan_fallback(&state);
-    base_diagnostic *diagnostic = base_diagnostics_add(
-        diagnostics, "row-plan-refused", (base_location){.source = module->source},
-        "kernel %s has no row plan: it has no axis of elements", module->name);
-    diagnostic->found = "scalars only";
-    diagnostic->expected = "a tile with more than one element";
-    diagnostic->hint = "the fallback plan runs several programs side by side";
+    refuse_row(&state, first, second, diagnostics);
     return NULL;
 }

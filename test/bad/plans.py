@@ -117,6 +117,8 @@ def check_legal_edits(plan):
             ("narrower_accesses", r"width 8", "width 4"),
             ("more_slots", r"slot 4 \| step 32", "slot 8 | step 16"),
             ("slots_only", r"lane 8 \| slot 4", "slot 32"),
+            ("two_digits_of_slots", r"lane 8 \| slot 4", "lane 8 | slot 2 | slot 2"),
+            ("subgroups", r"lane 8 \| slot 4", "lane 8 | subgroup 4"),
             ("one_output_for_one_value", r"^(keep d +).*", r"\1private")):
         result = emit(re.sub(pattern, replacement, plan, flags=re.MULTILINE))
         case(name, result[0] == 0, result)
@@ -156,11 +158,30 @@ def check_garbage(plan):
     case(f"random_edits_{SEED}", not wrong, wrong[:1])
 
 
+def check_lanes_that_meet():
+    """A row plan of another machine, on a kernel whose cells two of its lanes would touch."""
+    kernel = SCRATCH / "meet.croft"
+    kernel.write_text("kernel k(y: inout f32[R, 64]) {\n    program row: R\n"
+                      "    y[row, 1 : +32] = y[row, 0 : +32] * 2.0\n}\n")
+    plan = subprocess.run([CROFT, "plan", kernel, "--machine", "sm_90", "--plan", "fallback"],
+                          stdout=subprocess.PIPE, timeout=60, check=True).stdout.decode()
+    rows = re.sub(r"^(axis row +).*", r"\1group *", plan, flags=re.MULTILINE)
+    rows = re.sub(r"^(axis axis.0 +).*", r"\1lane 32", rows, flags=re.MULTILINE)
+    path = SCRATCH / "meet.plan"
+    path.write_text(rows)
+    done = subprocess.run([CROFT, "emit", kernel, "--level", "thread", "--machine", "sm_90", "--plan",
+                           path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                          check=False)
+    case("lanes_that_meet_in_a_cell", done.returncode == 3 and b"[plan-lanes]" in done.stderr,
+         done)
+
+
 def main():
     (SCRATCH / "k.croft").write_text(KERNEL)
     plan = subprocess.run([CROFT, "plan", SCRATCH / "k.croft", "N=1000", "--plan", "row", *MACHINE],
                           stdout=subprocess.PIPE, check=True).stdout.decode()
     case("as_printed", emit(plan)[0] == 0, emit(plan))
+    check_lanes_that_meet()
     for check in (check_edits, check_legal_edits, check_lines, check_garbage):
         check(plan)
     sys.exit(1 if failures else 0)
