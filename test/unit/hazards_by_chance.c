@@ -7,7 +7,9 @@
  *     where an index or a block comes from a parameter, and where a choice stands in a loop, which
  *     it takes to be another in each iteration
  *
- * usage: hazards_by_chance [seed]
+ *     CROFT_SEED=7 unit_hazards_by_chance     programs of the fixed seed, then of another one
+ *
+ * tier: check-long (twenty times as many programs)
  */
 #include "sim/thread.h"
 #include "text/ir_parse.h"
@@ -24,7 +26,7 @@
 
 enum { PROGRAMS = 1500, CHOICES = 4, RUNS = 81, LANES = 8, SUBGROUP = 4, CELLS = 40 };
 
-static uint64_t seed = 1;
+static int programs = PROGRAMS;
 
 typedef struct fixture {
     base_arena arena;
@@ -286,10 +288,10 @@ static void judge(fixture *f, const writer *w, tally *count) {
     count->cautious += !accepted && !finds;
 }
 
-static void verifier_and_simulator_agree(void **state) {
-    fixture *f = *state;
+static void judge_programs(fixture *f, uint64_t seed) {
     tally count = {0};
-    for (int i = 0; i < PROGRAMS; i++) {
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (int i = 0; i < programs; i++) {
         writer w = {.random = seed * 1000003 + (uint64_t)i, .cluster = i % 3 == 0};
         for (int k = 0; k < 3; k++)
             pick(&w, 2);
@@ -299,16 +301,27 @@ static void verifier_and_simulator_agree(void **state) {
         base_arena_free(&f->arena);
         base_arena_init(&f->arena, base_allocator_default(), &f->exhausted);
     }
-    print_message("seed %llu: %d accepted, %d refused, %d of them by caution\n",
-                  (unsigned long long)seed, count.accepted, count.refused, count.cautious);
-    assert_true(count.accepted >= PROGRAMS / 10 && count.refused >= PROGRAMS / 4);
+    print_message("%d accepted, %d refused, %d of them by caution\n", count.accepted, count.refused,
+                  count.cautious);
+    assert_true(count.accepted >= programs / 10 && count.refused >= programs / 4);
+}
+
+static void verifier_and_simulator_agree(void **state) {
+    judge_programs(*state, 1);
+}
+
+static void they_agree_on_programs_of_the_given_seed(void **state) {
+    const char *text = getenv("CROFT_SEED");
+    judge_programs(*state, text != NULL ? strtoull(text, NULL, 10) : 2);
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1)
-        seed = strtoull(argv[1], NULL, 10);
+    if (argc > 1 && strcmp(argv[1], "long") == 0)
+        programs *= 20;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(verifier_and_simulator_agree, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(they_agree_on_programs_of_the_given_seed, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
