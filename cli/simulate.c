@@ -136,6 +136,10 @@ static bool make_arrays(text_run *run) {
         run->before[i] = *array;
         *array = made;
         tensor->data = run->before[i].data;
+        for (int64_t d = tensor->rank - 1, stride = 1; d >= 0; d--) {
+            tensor->stride[d] = stride;
+            stride *= tensor->extent[d] > 0 ? tensor->extent[d] : 1;
+        }
     }
     return true;
 }

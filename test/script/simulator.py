@@ -73,6 +73,20 @@ def main():
         result = run(text, *words)
         command.case(name, result.code == code and re.search(rf"\[({slug})", result.err), result)
 
+    emitted = command.SCRATCH / "emitted.ir"
+    command.croft("emit", "examples/softmax.croft", "N=100", "--machine", "sm_90", "--level",
+                  "thread", "-o", emitted)
+    result = command.croft("run", "--target", "sim", emitted, "x=randn:3x100", "--check")
+    command.case("text_checked", result.code == 0 and "check y: ok, 300" in result.out, result)
+    text = emitted.read_text()
+    start = text.index("  }\n")  # behind the program that it implements
+    spoiled = text[start:].replace("= fold sum", "= fold max", 1)
+    emitted.write_text(text[:start] + spoiled)
+    result = command.croft("run", "--target", "sim", emitted, "x=randn:3x100", "--check")
+    command.case("text_checked_wrong", result.code == 1 and "check y: FAILED" in result.out, result)
+    result = run(RACE, "x=ones:4", "--check")
+    command.case("nothing_to_check", result.code == 2 and "implements" in result.err, result)
+
     result = command.croft("run", write(RACE), "x=ones:4")
     command.case("needs_sim", result.code == 2 and "--target sim" in result.err, result)
     result = run(RACE, "x=ones:4", "y=/nowhere/y.npy")
