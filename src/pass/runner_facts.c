@@ -1,4 +1,4 @@
-/* Does a pass carry what is known: locations, anchors, proofs, layouts, storage?
+/* Does a pass carry what is known: locations, anchors, proofs, layouts, storage, scopes, ranges?
  *
  *     store %y[%row inside, : N inside], %4 injective !y.0 @4:5+22
  *
@@ -43,8 +43,7 @@ static int64_t *bucket_of_anchor(const runner_before *before, const char *anchor
 
 static void record_value(runner_before *before, const ir_value *value) {
     before->values[value->number] = value;
-    before->storages[value->number] = value->storage;
-    before->layouts[value->number] = value->layout;
+    before->copies[value->number] = *value;
 }
 
 static bool record_op(void *pointer, ir_op *op) {
@@ -79,8 +78,8 @@ void runner_facts_record(runner_before *before, ir_module *module) {
     before->by_anchor = BASE_NEW_ARRAY(arena, int64_t, before->bucket_count);
     before->value_count = module->next_value;
     before->values = BASE_NEW_ARRAY(arena, const ir_value *, module->next_value);
-    before->storages = BASE_NEW_ARRAY(arena, ir_storage, module->next_value);
-    before->layouts = BASE_NEW_ARRAY(arena, ir_value_layout, module->next_value);
+    before->copies = BASE_NEW_ARRAY(arena, ir_value, module->next_value);
+    before->implements = module->implements != NULL;
     ir_region_walk(&module->body, record_op, before);
 }
 
@@ -130,20 +129,32 @@ static bool keeps_proofs(const facts_walk *w, const runner_record *record, const
     return true;
 }
 
-/* Waiting values only: what a pass to the next level gives anew it may choose. */
-static bool keeps_layout(const facts_walk *w, const ir_op *op) {
+static bool keeps_value(const facts_walk *w, const ir_op *op, const ir_value *was,
+                        const ir_value *is) {
+    if (was->storage != IR_STORAGE_NONE && is->storage == IR_STORAGE_NONE)
+        return lost(w, op, "pass-facts", "loses the storage of a value",
+                    ir_storage_name(was->storage));
+    for (int d = 0; d < is->type.rank; d++)
+        if (was->layout.axis[d] >= 0 && is->layout.axis[d] < 0)
+            return lost(w, op, "pass-facts", "loses the layout of a value",
+                        "the axis of each dimension");
+    if (was->scope != IR_SCOPE_NONE && is->scope == IR_SCOPE_NONE)
+        return lost(w, op, "pass-facts", "loses the scope of a value", ir_scope_name(was->scope));
+    if (was->ranged && !is->ranged)
+        return lost(w, op, "pass-facts", "loses the range of a value",
+                    base_diagnostics_text(w->runner->diagnostics, "range [%lld, %lld]",
+                                          (long long)was->low, (long long)was->high));
+    return true;
+}
+
+/* Values that stay: what a pass to the next level makes anew it may choose. */
+static bool keeps_values(const facts_walk *w, const ir_op *op) {
     for (int i = 0; i < op->result_count; i++) {
         const ir_value *value = op->results[i];
-        if (value->number >= w->before->value_count || w->before->values[value->number] != value)
-            continue;
-        ir_storage storage = w->before->storages[value->number];
-        if (storage != IR_STORAGE_NONE && value->storage == IR_STORAGE_NONE)
-            return lost(w, op, "pass-facts", "loses the storage of a value",
-                        ir_storage_name(storage));
-        for (int d = 0; d < value->type.rank; d++)
-            if (w->before->layouts[value->number].axis[d] >= 0 && value->layout.axis[d] < 0)
-                return lost(w, op, "pass-facts", "loses the layout of a value",
-                            "the axis of each dimension");
+        bool stays =
+            value->number < w->before->value_count && w->before->values[value->number] == value;
+        if (stays && !keeps_value(w, op, &w->before->copies[value->number], value))
+            return false;
     }
     return true;
 }
@@ -165,7 +176,7 @@ static bool check_op(void *pointer, ir_op *op) {
         same = place > 0 ? &w->before->records[place - 1] : NULL;
     }
     return (same == NULL || same->op->opcode != op->opcode || keeps_proofs(w, same, op)) &&
-           keeps_layout(w, op);
+           keeps_values(w, op);
 }
 
 bool runner_check_facts(pass_runner *runner, const pass_row *pass, const runner_before *before,
@@ -173,5 +184,11 @@ bool runner_check_facts(pass_runner *runner, const pass_row *pass, const runner_
     if (before->records == NULL)
         return true;
     facts_walk w = {.runner = runner, .pass = pass, .before = before, .module = module};
+    if ((runner->checks & PASS_CHECK_FACTS) != 0 && before->implements &&
+        module->implements == NULL) {
+        runner_bug(runner, pass, "pass-facts", (base_location){0},
+                   "forgets which tile program the module implements");
+        return false;
+    }
     return ir_region_walk(&module->body, check_op, &w);
 }

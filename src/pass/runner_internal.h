@@ -24,10 +24,10 @@ typedef struct runner_before {
     int64_t count, capacity;
     int64_t *by_op, *by_anchor; /* open addressing: position + 1, 0 = free */
     int64_t bucket_count;
+    bool implements; /* the module says which tile program it implements */
     int32_t value_count;
-    const ir_value **values; /* [number] */
-    ir_storage *storages;
-    ir_value_layout *layouts;
+    const ir_value **values; /* [number]: where it is, and what it was */
+    ir_value *copies;
 } runner_before;
 
 /* A finding that begins with `CROFT_BUG: pass NAME`. */

@@ -45,6 +45,28 @@ static const char mapped[] =
     "  }\n"
     "}\n";
 
+static const char implemented[] =
+    "kernel @k[R, N](%x: in f32[R, N] @1:10+1, %y: out f32[R, N] @1:30+1) level mapped\n"
+    "  source \"k.croft\"\n"
+    "  program row: R\n"
+    "  team 8\n"
+    "  machine \"cpu-avx2\"\n"
+    "  axis row program row extent R digits group *\n"
+    "  axis N extent N digits lane 8 | slot 4 | step *\n"
+    "  implements {\n"
+    "    %row = program row : index @2:13+3\n"
+    "    %t = load %x[%row inside, : N inside] : f32<N> !x.0 @3:9+6\n"
+    "    store %y[%row inside, : N inside], %t injective !y.0 @6:5+1\n"
+    "  }\n"
+    "{\n"
+    "  %row = program row : index @2:13+3\n"
+    "  sweep axes=(N) @3:9+6 {\n"
+    "    %t = load %x[%row inside, : N inside] : f32<N> on (N) !x.0 @3:9+6\n"
+    "    store %y[%row inside, : N inside], %t injective !y.0 @6:5+1\n"
+    "    yield @6:5+1\n"
+    "  }\n"
+    "}\n";
+
 typedef struct fixture {
     base_arena arena;
     jmp_buf exhausted;
@@ -205,6 +227,19 @@ LIE(changes_the_meaning) {
     return PASS_CHANGED;
 }
 
+/* The position of an element, which was recorded with its range. */
+LIE(loses_a_range) {
+    (void)context;
+    find(&module->body, IR_IOTA)->results[0]->ranged = false;
+    return PASS_CHANGED;
+}
+
+LIE(forgets_the_program) {
+    (void)context;
+    module->implements = NULL;
+    return PASS_CHANGED;
+}
+
 /* Differences of elements become sums. */
 static bool change_difference(void *state, ir_op *op) {
     (void)state;
@@ -259,6 +294,8 @@ static const struct {
     {"loses_a_proof", loses_a_proof, tile, "pass-facts", PASS_CHECK_FACTS},
     {"loses_a_proof_of_a_copy", loses_a_proof_of_a_copy, mapped, "pass-facts", PASS_CHECK_FACTS},
     {"loses_a_storage", loses_a_storage, mapped, "kept-storage", 0},
+    {"loses_a_range", loses_a_range, thread, "pass-facts", PASS_CHECK_FACTS},
+    {"forgets_the_program", forgets_the_program, implemented, "pass-facts", PASS_CHECK_FACTS},
     {"changes_the_meaning", changes_the_meaning, tile, "pass-meaning", PASS_CHECK_MEANING},
     {"changes_the_meaning", changes_the_meaning, mapped, "pass-meaning", PASS_CHECK_MEANING},
     {"changes_the_monoid", changes_the_monoid, mapped, "pass-meaning", PASS_CHECK_MEANING},
