@@ -5,13 +5,14 @@
  *
  * Where a program is spread over lanes that do not run in lock step, nothing orders the two.
  * Accesses whose indices are the same, along the same axes, come to a cell by one lane: `x[row, :]
- * = f(x[row, :])`. */
+ * = f(x[row, :])`. Iterations of a loop are accesses too. */
 #ifndef ANALYSIS_MEETINGS_H
 #define ANALYSIS_MEETINGS_H
 
 #include "analysis/axes.h"
 
-/* The first such pair in walk order, of a module of level tile; false when there is none. */
+/* Such a pair, of a module of level tile: the first one of a tensor in walk order. They may be one
+ * op, in two iterations. False, and NULL, when there is none. */
 bool analysis_meetings_find(base_arena *arena, const ir_module *module, const analysis_axes *axes,
                             const ir_op **first, const ir_op **second);
 

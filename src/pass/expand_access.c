@@ -5,6 +5,8 @@
  *     ... mask range(%count; 1, 8)                        the guarded step
  *
  * An index that is not proved inside its tensor is compared with the extent, and joins the mask.
+ * Lanes without a program of their own stand at the last one: what its lane stores they do not
+ * load.
  */
 #include "pass/expand_internal.h"
 
@@ -98,6 +100,13 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
     parts->access.mask_affine = state->affine;
 }
 
+static bool is_stored_to(const ir_module *module, const ir_value *tensor) {
+    for (int i = 0; i < module->parameter_count; i++)
+        if (module->parameters[i].value == tensor)
+            return module->parameters[i].mode != IR_IN;
+    return false;
+}
+
 /* Indices and mask of an access; `tile` is what is read or written. */
 static void access_build(expand_state *state, expand_place *place, ir_op *op, ir_value *tile,
                          access_parts *parts) {
@@ -120,6 +129,9 @@ static void access_build(expand_state *state, expand_place *place, ir_op *op, ir
             access_add_value(state, parts, index, value, old->inside, tensor->extent[i]);
     }
     access_add_domain(state, place, parts, tile);
+    if (op->opcode == IR_LOAD && state->active != NULL &&
+        is_stored_to(state->module, op->operands[0]))
+        parts_mask(state, parts, state->active);
     if (parts->bits != NULL) {
         parts->access.mask_kind = IR_MASK_BITS;
         parts->access.mask = parts_add(parts, parts->bits);
