@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "ir/affine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
