@@ -218,6 +218,7 @@ static const target_dialect c_dialect = {
     .xorslot = target_c_xorslot,
     .uniform = target_c_uniform,
     .sync = target_c_sync,
+    .spread = target_c_spread,
     .load = target_c_load,
     .store = target_c_store,
     .pull = target_c_pull,
@@ -293,8 +294,13 @@ static void c_append_entry(target_emitter *e, const char *entry, const target_c_
     target_c_declare_words(e, &used, &tail);
     base_text_string(out, tail.length > 0 ? "" : "    (void)words;\n");
     base_text_string(out, tail.bytes);
-    base_text_string(out, arrays->count > 0 ? "    char *memory = workspace;\n"
-                                            : "    (void)workspace;\n");
+    if (arrays->count > 0 && e->spilled_bytes > 0)
+        base_text_format(out, "    char *memory = (char *)workspace + %lld;\n",
+                         (long long)e->spilled_bytes);
+    else if (arrays->count > 0)
+        base_text_string(out, "    char *memory = workspace;\n");
+    else if (e->spilled_bytes == 0)
+        base_text_string(out, "    (void)workspace;\n");
     base_text_string(out, declarations.bytes);
     base_text_format(out, "    for (i64 %s = begin; %s < end; %s++) {\n", e->group, e->group,
                      e->group);

@@ -5,8 +5,25 @@
  *                                              f32 *const w = (f32 *)memory;
  *
  * A private cell is its slots in their order, each with all registers of the team. Scratch holds
- * what a tensor would hold, a bool in a byte. */
+ * what a tensor would hold, a bool in a byte. Before them lie values of many registers that the
+ * stack of a thread should not have to hold. */
 #include "target/emitter_internal.h"
+
+enum { STACK_BYTES = 48 * 1024 };
+
+void target_c_spread(target_emitter *emitter, base_dtype dtype, const char *name) {
+    target_emitter *e = emitter;
+    const char *type = e->dialect->type(e, dtype, e->lanes > 1);
+    int64_t bytes = base_dtype_size(target_c_register_dtype(dtype)) * e->lanes * e->registers;
+    if (e->stack_bytes + bytes <= STACK_BYTES) {
+        e->stack_bytes += bytes;
+        target_emit_outside(e, "%s %s[%d];", type, name, e->registers);
+        return;
+    }
+    target_emit_outside(e, "%s *const %s = (%s *)((char *)workspace + %lld);", type, name, type,
+                        (long long)e->spilled_bytes);
+    e->spilled_bytes += (bytes + 63) / 64 * 64;
+}
 
 /* ---- private cells ---- */
 

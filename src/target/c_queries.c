@@ -105,9 +105,12 @@ void target_c_workspace(target_emitter *emitter, const char *entry, const target
                         base_text *out) {
     query q;
     query_begin(&q, emitter);
-    const char *total = arrays->count == 0 ? "0" : target_emit_fresh(emitter, "total");
-    if (arrays->count > 0)
-        base_text_format(&q.body, "    i64 %s = 0;\n", total);
+    const char *total = target_emit_integer(emitter, emitter->spilled_bytes);
+    if (arrays->count > 0) {
+        const char *spilled = total;
+        total = target_emit_fresh(emitter, "total");
+        base_text_format(&q.body, "    i64 %s = %s;\n", total, spilled);
+    }
     for (int64_t i = 0; i < arrays->count; i++) {
         const char *cells = query_extent(&q, arrays->ops[i]->results[0]->type.extent[0]);
         const char *bytes = query_checked(

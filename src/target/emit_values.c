@@ -83,11 +83,11 @@ const char *target_emit_type(const target_emitter *emitter, const ir_value *valu
 
 void target_emit_declare(target_emitter *emitter, const ir_value *value, int slot) {
     const target_variable *variable = &emitter->variables[value->number];
-    const char *type = target_emit_type(emitter, value);
     if (variable->spread)
-        target_emit_outside(emitter, "%s %s[%d];", type, variable->slots[slot], emitter->registers);
+        emitter->dialect->spread(emitter, value->type.dtype, variable->slots[slot]);
     else
-        target_emit_outside(emitter, "%s %s;", type, variable->slots[slot]);
+        target_emit_outside(emitter, "%s %s;", target_emit_type(emitter, value),
+                            variable->slots[slot]);
 }
 
 void target_emit_define(target_emitter *emitter, const ir_value *value, int slot,

@@ -38,6 +38,8 @@ typedef struct target_dialect {
     void (*xorslot)(target_emitter *emitter, const ir_op *op);
     void (*uniform)(target_emitter *emitter, const ir_op *op);
     void (*sync)(target_emitter *emitter, const ir_op *op);
+    /* Declares an array with an element per register, before the open loop. */
+    void (*spread)(target_emitter *emitter, base_dtype dtype, const char *name);
     void (*load)(target_emitter *emitter, const ir_op *op);
     void (*store)(target_emitter *emitter, const ir_op *op);
     void (*pull)(target_emitter *emitter, const ir_op *op);
@@ -91,6 +93,7 @@ struct target_emitter {
     bool *alike;      /* by value number: several registers, which have the same */
     target_run run;   /* several registers: the open loop */
     const char *part; /* several registers: the number of the register, in a loop */
+    int64_t stack_bytes, spilled_bytes; /* of spread arrays: on the stack, in the workspace */
     target_parameter *parameters;
     const char **symbols; /* names of the sizes */
     const char *group;
@@ -247,6 +250,8 @@ typedef struct target_c_arrays {
 target_c_arrays target_c_arrays_find(target_emitter *emitter);
 void target_c_arrays_declare(target_emitter *emitter, const target_c_arrays *arrays,
                              base_text *out);
+/* Spread arrays lie on the stack up to a limit, the others at the workspace's beginning. */
+void target_c_spread(target_emitter *emitter, base_dtype dtype, const char *name);
 /* Bytes of one cell. */
 int64_t target_c_cell_bytes(const target_emitter *emitter, const ir_op *array);
 void target_c_pull(target_emitter *emitter, const ir_op *op);
