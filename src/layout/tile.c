@@ -93,13 +93,11 @@ layout_tile layout_tile_identity(int64_t size, int64_t slots) {
 layout_tile layout_tile_blocked_cyclic(int64_t size, int64_t workers, int64_t vector, int64_t shift,
                                        layout_holder chunk_holder, int64_t subgroup) {
     layout_tile tile = {.kind = LAYOUT_DIGITS, .rank = 1, .size = {size}, .shift = {shift}};
-    int64_t chunk = 0, end = 0, box = 0;
+    int64_t chunk = 0, end = 0;
     if (size < 0 || vector < 1 || shift < 0 || shift >= vector || workers < 1 ||
         !base_checked_mul(workers, vector, &chunk) || !base_checked_add(size, shift, &end))
         return no_tile();
     int64_t chunks = end / chunk + (end % chunk != 0);
-    if (!base_checked_mul(chunks, chunk, &box))
-        return no_tile();
     layout_axis *axis = &tile.axis[0];
     tile_axis_push(axis, (layout_digit){.holder = LAYOUT_SLOT, .radix = vector, .stride = 1});
     if (!push_threads(axis, workers, subgroup) ||

@@ -125,6 +125,9 @@ static const struct {
      {"", "", "", "", "gf2(lane 1 2 4 8 16 | slot 33, xor=63)", "", ""}},
     {"gf2(lane 1 3)",
      {"", "", "", "", "gf2(lane 1 3)", "", "register=[] lane=[1, 3] warp=[] block=[]"}},
+    {"gf2(lane 1 2 4 8 16 32)",
+     {"", "", "blocked_cyclic(64, workers=64, vector=1, subgroup=64)", "digits(lane 64, size=64)",
+      "gf2(lane 1 2 4 8 16 32)", "", "register=[] lane=[1, 2, 4, 8, 16, 32] warp=[] block=[]"}},
     {"gf2(slot 1|lane 1)",
      {"", "", "", "", "gf2(lane 1 | slot 1)", "", "register=[1] lane=[1] warp=[] block=[]"}},
     {"register = [[32]], lane = [[1], [2], [4], [8], [16]]",
@@ -409,6 +412,7 @@ static void damaged_tiles_are_refused(void **state) {
         layout_tile_blocked_cyclic(64, 32, 2, 2, LAYOUT_SLOT, 32),
         layout_tile_blocked_cyclic(0, 32, 2, 0, LAYOUT_SLOT, 32),
         layout_tile_blocked_cyclic(INT64_MAX, 32, 2, 1, LAYOUT_STEP, 32),
+        layout_tile_blocked_cyclic(INT64_MAX, 32, 2, 0, LAYOUT_STEP, 32),
     };
     for (size_t i = 0; i < sizeof impossible / sizeof impossible[0]; i++)
         assert_false(layout_tile_check(&f->arena, &impossible[i], &fault));
@@ -683,6 +687,8 @@ static void equality_is_of_functions_of_any_size(void **state) {
          false},
         {"digits(lane 4; slot 8)", "digits(lane 2 | lane 2; slot 2 | slot 4)", true},
         {"digits(lane 4; slot 8)", "digits(slot 8; lane 4)", false},
+        {"digits(lane 4; slot 2, size=(*, *))", "digits(lane 2; slot 2 | lane 2 @2, size=(*, *))",
+         false},
         {"digits(lane 4)", "bits(0, 1)", true},
         {"digits(lane 4)", "bits(0, 1, xor=1)", false},
         {"digits(lane 4; replicate slot 2)", "gf2(lane 1 2 | slot 0)", true},
