@@ -1,4 +1,5 @@
-/* Replay: sizes in rounds, a few groups, all iterations of short loops and some of long ones.
+/* Replay: control. All iterations of short loops and some of long ones; where signatures are
+ * compared, all of all loops.
  *
  * What is passed over (the middle of a long loop, a branch whose condition depends on data) may
  * have pushed and stored anything.
@@ -10,9 +11,6 @@
 #include <string.h>
 
 enum {
-    WORK = 1200000,
-    TILE_WORK = 300000, /* of a round */
-    GROUPS = 3,
     SHORT = 128, /* iterations of a loop that is replayed whole; else these at its ends: */
     FIRST = 3,
     LAST = 2,
@@ -31,7 +29,6 @@ bool replay_is_news(replay *r, const ir_op *op) {
 }
 
 /* ---- control ---- */
-static void replay_region(replay *r, const ir_region *region);
 
 /* Nothing is known of what the region pushes and stores. */
 static void pass_over(replay *r, const ir_region *region) {
@@ -170,7 +167,7 @@ static void replay_op(replay *r, const ir_op *op) {
         replay_compute(r, op);
 }
 
-static void replay_region(replay *r, const ir_region *region) {
+void replay_region(replay *r, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL && r->work > 0; op = op->next) {
         if (op->opcode != IR_WHEN) {
             replay_op(r, op);
@@ -181,71 +178,6 @@ static void replay_region(replay *r, const ir_region *region) {
         replay_region(r, op->regions[0]);
         r->when = outer;
     }
-}
-
-/* ---- rounds ---- */
-/* Outputs that are read need to know who wrote them. */
-static void follow_outputs(replay *r, const ir_region *region) {
-    for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        replay_tensor *tensor = op->opcode == IR_LOAD ? replay_tensor_of(r, op->operands[0]) : NULL;
-        if (tensor != NULL && tensor->mode == IR_OUT && tensor->owner == NULL && tensor->cells >= 0)
-            tensor->owner = BASE_NEW_ARRAY(r->arena, int32_t, tensor->cells);
-        for (int k = 0; k < op->region_count; k++)
-            follow_outputs(r, op->regions[k]);
-    }
-}
-
-/* What the tile program stores in the programs of the group. */
-static bool run_tile(replay *r) {
-    replay_programs at;
-    int64_t programs[IR_MAX_PROGRAMS] = {0};
-    int32_t writer = 0;
-    bool known = replay_programs_first(&at, r, r->group);
-    while (known) {
-        replay_programs_read(&at, r, programs, &writer);
-        if (!signature_tile_program(r->tile, programs, writer))
-            return false;
-        if (!replay_programs_next(&at))
-            return true;
-    }
-    return false;
-}
-
-static void start_signing(replay *r) {
-    const ir_module *module = r->state->module;
-    r->signing = module->implements != NULL;
-    r->setting.loaded = r->loaded;
-    if (!r->signing)
-        return;
-    signature_memory_start(&r->wanted, r->arena, module->parameter_count);
-    signature_memory_start(&r->stored, r->arena, module->parameter_count);
-    r->tile =
-        signature_tile_create(r->state, module->implements, &r->setting, &r->wanted, TILE_WORK);
-}
-
-static void replay_groups(replay *r, int64_t groups) {
-    const ir_module *module = r->state->module;
-    for (int g = 0; g < GROUPS && g < groups && r->work > 0; g++) {
-        r->group = g == 0 ? 0 : g == 1 ? groups - 1 : 1;
-        for (int i = 0; i < module->parameter_count; i++)
-            r->tensors[i].maybe = false;
-        r->signing = r->signing && run_tile(r);
-        replay_region(r, &module->body);
-        r->run++;
-    }
-}
-
-static void replay_round(replay *r, int round) {
-    const ir_module *module = r->state->module;
-    int64_t groups = 1;
-    if (!replay_start_round(r, round) ||
-        (module->groups != NULL && !layout_extent_evaluate(module->groups, r->sizes, &groups)))
-        return;
-    follow_outputs(r, &module->body);
-    start_signing(r);
-    replay_groups(r, groups);
-    if (r->signing && r->work > 0 && r->state->broken == 0)
-        signature_compare(r->state, &r->setting, &r->wanted, &r->stored);
 }
 
 /* ---- setting up ---- */
@@ -290,21 +222,12 @@ static bool start_values(replay *r, const ir_region *region) {
     return true;
 }
 
-static bool lanes_are_programs(const ir_module *module) {
-    for (int i = 0; i < module->axis_count; i++)
-        if (module->axes[i].is_program &&
-            layout_axis_radix(&module->axes[i].digits, LAYOUT_LANE) > 1)
-            return true;
-    return false;
-}
-
 void verify_replay(verify_state *state) {
     const ir_module *module = state->module;
     replay r = {.state = state,
                 .arena = state->diagnostics->arena,
                 .lanes = module->lanes,
-                .carry = state->carry,
-                .work = WORK};
+                .carry = state->carry};
     if (!module_is_formed(state, &module->body))
         return;
     r.values = BASE_NEW_ARRAY(r.arena, replay_value, module->next_value);
@@ -314,8 +237,6 @@ void verify_replay(verify_state *state) {
     r.writes = BASE_NEW_ARRAY(r.arena, uint64_t, REPLAY_WRITES);
     if (module->lanes < 1 || !start_values(&r, &module->body))
         return;
-    r.lanes_are_programs = lanes_are_programs(module);
     r.setting = (signature_setting){.table = signature_table_create(r.arena), .sizes = r.sizes};
-    for (int round = 0; round < REPLAY_ROUNDS && r.work > 0; round++)
-        replay_round(&r, round);
+    replay_rounds(&r);
 }

@@ -89,6 +89,8 @@ typedef struct replay {
     signature_setting setting;
     signature_memory wanted, stored;
     signature_tile_run *tile;
+    int64_t unsigned_work, signed_work, *tile_work;
+    int64_t group_work, group_tile_work; /* the most that a group has taken */
     replay_marks *unknown, *outside;
     replay_marks *free[2]; /* of one position, of many */
     void *meeting;         /* of replay_lanes.c: room for positions */
@@ -96,6 +98,12 @@ typedef struct replay {
     const ir_op *reported[BASE_DIAGNOSTIC_LIMIT];
     int reported_count;
 } replay;
+
+/* ---- replay.c ---- */
+void replay_region(replay *r, const ir_region *region);
+
+/* ---- replay_round.c ---- */
+void replay_rounds(replay *r);
 
 /* ---- replay_value.c ---- */
 replay_value *replay_of(const replay *r, const ir_value *value);
@@ -172,7 +180,8 @@ void replay_programs_read(const replay_programs *at, const replay *r,
                           int64_t programs[IR_MAX_PROGRAMS], int32_t *writer);
 
 /* ---- replay_sizes.c ---- */
-/* Sizes and tensors of the round; nothing is written yet. False when no call has these sizes. */
+void replay_choose_sizes(replay *r, int round);
+/* Tensors of these sizes; nothing is written yet. False when no call has them. */
 bool replay_start_round(replay *r, int round);
 
 /* True once for an op: whether a finding about it is new. */

@@ -149,12 +149,15 @@ static void compute_positions(replay *r, const ir_op *op) {
     const replay_value *operand[OPERANDS];
     signature_value values[OPERANDS];
     int count = op->operand_count < OPERANDS ? op->operand_count : OPERANDS;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         operand[i] = replay_of(r, op->operands[i]);
+        values[i] = replay_at(r, operand[i], 0);
+    }
     replay_set_begin(r, result);
     for (int p = 0; p < result->positions; p++) {
         for (int i = 0; i < count; i++)
-            values[i] = replay_at(r, operand[i], p);
+            if (operand[i]->positions > 1)
+                values[i] = replay_at(r, operand[i], p);
         replay_set(r, result, p, signature_computed(&r->setting, op, values, count));
     }
     replay_set_end(r, result);
@@ -202,7 +205,12 @@ static signature_value index_at(const replay *r, const ir_op *op, const ir_index
     for (int i = 0; i < 2; i++) {
         if (operands[i] < 0)
             continue;
-        signature_value part = replay_at(r, replay_of(r, op->operands[operands[i]]), position);
+        const replay_value *from = replay_of(r, op->operands[operands[i]]);
+        if (from->known && from->marks == NULL) {
+            sum.number = (int64_t)((uint64_t)sum.number + (uint64_t)replay_number(from, position));
+            continue;
+        }
+        signature_value part = replay_at(r, from, position);
         sum.mark = signature_union(r->setting.table, sum.mark, part.mark);
         sum.number = (int64_t)((uint64_t)sum.number + (uint64_t)part.number);
         unknown += part.known ? 0 : 1;

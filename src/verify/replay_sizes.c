@@ -1,7 +1,10 @@
 /* Sizes of a round of the replay, chosen around the elements of one step:
  *
  *     N on lane 8 | slot 4 | step *      35 + .. (two steps, one guarded), 5 + .. (less than one),
- * 64 R on lane 8 | group *              17 (three groups, one not full), 2, 8
+ *                                        64, 95, 1
+ *     R on lane 8 | group *              2, 17 (three groups, one not full), 1, 3, 8
+ *
+ * Many elements go with few programs.
  */
 #include "verify/replay_internal.h"
 
@@ -43,11 +46,13 @@ static int64_t step_of(const ir_module *module, int64_t symbol, bool *programs) 
 static int64_t chosen_size(const ir_module *module, int64_t symbol, int round) {
     bool programs = false;
     int64_t step = step_of(module, symbol, &programs);
-    if (programs)
-        return round == 0 ? 2 * step + 1 : round == 1 ? 2 : step;
-    return round == 0 ? step + 3 + 2 * symbol : round == 1 ? 5 + symbol : 2 * step;
+    const int64_t of_programs[REPLAY_ROUNDS] = {2, 2 * step + 1, 1, 3, step};
+    const int64_t of_elements[REPLAY_ROUNDS] = {step + 3 + 2 * symbol, 5 + symbol, 2 * step,
+                                                3 * step - 1, 1};
+    return programs ? of_programs[round] : of_elements[round];
 }
 
+/* False when no call has the sizes. */
 static bool start_tensor(replay *r, const ir_parameter *parameter, replay_tensor *tensor) {
     *tensor = (replay_tensor){.value = parameter->value, .mode = parameter->mode, .cells = 1};
     for (int d = 0; d < parameter->value->type.rank; d++) {
@@ -55,24 +60,28 @@ static bool start_tensor(replay *r, const ir_parameter *parameter, replay_tensor
                                     &tensor->extent[d]) ||
             tensor->extent[d] < 0)
             return false;
-        if (tensor->cells >= 0 &&
-            (__builtin_mul_overflow(tensor->cells, tensor->extent[d], &tensor->cells) ||
-             tensor->cells > CELLS))
-            tensor->cells = -1;
+        if (__builtin_mul_overflow(tensor->cells, tensor->extent[d], &tensor->cells))
+            return false;
     }
+    if (tensor->cells > CELLS)
+        tensor->cells = -1;
     return true;
 }
 
+void replay_choose_sizes(replay *r, int round) {
+    const ir_module *module = r->state->module;
+    for (int64_t i = 0; i < module->extents.symbol_count; i++)
+        r->sizes[i] = module->extents.symbols[i].known ? module->extents.symbols[i].value
+                                                       : chosen_size(module, i, round);
+}
+
 bool replay_start_round(replay *r, int round) {
-    static const int64_t loaded[REPLAY_ROUNDS] = {1, 0, 3};
+    static const int64_t loaded[REPLAY_ROUNDS] = {1, 0, 3, 1, 2};
     const ir_module *module = r->state->module;
     r->loaded = loaded[round];
     memset(r->writes, 0, sizeof(uint64_t) * REPLAY_WRITES);
     r->write_count = 0;
     r->run = 0;
-    for (int64_t i = 0; i < module->extents.symbol_count; i++)
-        r->sizes[i] = module->extents.symbols[i].known ? module->extents.symbols[i].value
-                                                       : chosen_size(module, i, round);
     for (int i = 0; i < module->parameter_count; i++)
         if (module->parameters[i].is_tensor && module->parameters[i].value != NULL &&
             !start_tensor(r, &module->parameters[i], &r->tensors[i]))

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { SOURCES = 1024 /* of a set; more are unknown */, MEMO = 1 << 12 };
+enum { SOURCES = 1024 /* of a set; more are unknown */, MEMO = 1 << 12, NUMBERS = 1 << 10 };
 
 typedef enum entry_kind {
     ENTRY_SPECIAL,
@@ -18,16 +18,18 @@ typedef enum entry_kind {
 } entry_kind;
 
 typedef struct entry {
-    entry_kind kind;
-    ir_opcode joined; /* PARTIAL: the op that joins */
-    int32_t count;    /* SET: sources. PARTIAL: 1 or more elements */
-    signature only;   /* PARTIAL of one element: that one */
     uint64_t hash;
-    uint64_t sum;            /* PARTIAL */
-    const uint64_t *sources; /* SET, ascending */
-    bool is_integer;         /* CONSTANT */
-    int64_t integer;
-    double real;
+    union {
+        uint64_t sum;            /* PARTIAL: of the names of its elements */
+        const uint64_t *sources; /* SET, ascending */
+        int64_t integer;         /* CONSTANT */
+        double real;
+    };
+    uint16_t kind;   /* entry_kind */
+    uint16_t joined; /* PARTIAL: the op that joins */
+    int32_t count;   /* SET: sources */
+    signature only;  /* PARTIAL of one element: that one */
+    bool is_integer; /* CONSTANT */
 } entry;
 
 typedef struct memo {
@@ -42,6 +44,7 @@ struct signature_table {
     uint32_t *buckets; /* signature, 0 = empty: a power of two of them */
     int64_t bucket_count;
     memo *memo;
+    uint32_t *numbers; /* constants 0 .. NUMBERS-1; 0 = not met yet */
 };
 
 /* ---- names ---- */
@@ -102,10 +105,12 @@ static signature interned_set(signature_table *table, const uint64_t *sources, i
 signature_table *signature_table_create(base_arena *arena) {
     signature_table *table = BASE_NEW(arena, signature_table);
     table->arena = arena;
-    table->bucket_count = 1024;
+    table->bucket_count = 4096;
     table->buckets = BASE_NEW_ARRAY(arena, uint32_t, table->bucket_count);
     table->memo = BASE_NEW_ARRAY(arena, memo, MEMO);
+    table->numbers = BASE_NEW_ARRAY(arena, uint32_t, NUMBERS);
     const entry special = {.kind = ENTRY_SPECIAL};
+    table->entries = base_arena_grow(arena, NULL, 0, &table->capacity, 2048, sizeof(entry));
     BASE_PUSH(arena, table->entries, table->count, table->capacity, special);
     BASE_PUSH(arena, table->entries, table->count, table->capacity, special);
     const uint64_t outside = UINT64_C(0x6f7574);
@@ -115,17 +120,21 @@ signature_table *signature_table_create(base_arena *arena) {
 
 /* ---- constants ---- */
 static signature interned_constant(signature_table *table, entry content) {
-    uint64_t word = (uint64_t)content.integer;
-    if (!content.is_integer)
-        memcpy(&word, &content.real, sizeof word);
+    uint64_t word = 0;
+    memcpy(&word, &content.integer, sizeof word);
     content.kind = ENTRY_CONSTANT;
     content.hash = mixed_words(ENTRY_CONSTANT + (content.is_integer ? 0 : 16), &word, 1);
     return interned(table, &content);
 }
 
 signature signature_number(signature_table *table, int64_t number) {
-    return interned_constant(
-        table, (entry){.is_integer = true, .integer = number, .real = (double)number});
+    bool small = number >= 0 && number < NUMBERS;
+    if (small && table->numbers[number] != 0)
+        return table->numbers[number];
+    signature made = interned_constant(table, (entry){.is_integer = true, .integer = number});
+    if (small)
+        table->numbers[number] = made;
+    return made;
 }
 
 /* A whole number is one constant, however it is written. */
@@ -150,7 +159,8 @@ static bool is_identity(const entry *constant, ir_opcode opcode, base_dtype dtyp
         for (int i = 0; i < (narrow ? 4 : 1); i++) {
             ir_constant identity = ir_monoid_identity((ir_monoid)monoid, elements[i]);
             bool real = base_dtype_is_float(identity.dtype);
-            if (real ? constant->real == identity.real
+            double value = constant->is_integer ? (double)constant->integer : constant->real;
+            if (real ? value == identity.real
                      : constant->is_integer && constant->integer == identity.integer)
                 return true;
         }
@@ -240,8 +250,7 @@ static entry as_partial(signature_table *table, ir_opcode opcode, signature a) {
         return *e;
     signature element = signature_settled(table, a);
     return (entry){.kind = ENTRY_PARTIAL,
-                   .joined = opcode,
-                   .count = 1,
+                   .joined = (uint16_t)opcode,
                    .only = element,
                    .sum = mixed(table->entries[element].hash)};
 }
@@ -255,7 +264,6 @@ static signature interned_partial(signature_table *table, entry content) {
 static signature added(signature_table *table, ir_opcode opcode, signature a, signature b) {
     entry x = as_partial(table, opcode, a), y = as_partial(table, opcode, b);
     x.sum += y.sum;
-    x.count = x.count + y.count < SOURCES ? x.count + y.count : SOURCES;
     x.only = SIGNATURE_UNKNOWN;
     return interned_partial(table, x);
 }

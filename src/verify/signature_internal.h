@@ -47,10 +47,12 @@ static inline signature_value signature_nothing(signature mark) {
 /* ---- signature_tile.c ---- */
 typedef struct signature_tile_run signature_tile_run;
 
-/* A run of a module of level tile or mapped; `work` is what it may compute, in elements. */
+/* A run of a module of level tile or mapped. */
 signature_tile_run *signature_tile_create(verify_state *state, const ir_module *module,
                                           const signature_setting *setting,
-                                          signature_memory *memory, int64_t work);
+                                          signature_memory *memory);
+/* What it may still compute, in elements. */
+int64_t *signature_tile_work(signature_tile_run *run);
 /* One program, by the indices of its axes, after all before it. False: the work is used up. */
 bool signature_tile_program(signature_tile_run *run, const int64_t programs[IR_MAX_PROGRAMS],
                             int32_t writer);

@@ -178,16 +178,19 @@ static bool run_region(signature_tile_run *run, const ir_region *region) {
 /* ---- programs ---- */
 signature_tile_run *signature_tile_create(verify_state *state, const ir_module *module,
                                           const signature_setting *setting,
-                                          signature_memory *memory, int64_t work) {
+                                          signature_memory *memory) {
     signature_tile_run *run = BASE_NEW(state->diagnostics->arena, signature_tile_run);
     *run = (signature_tile_run){.state = state,
                                 .module = module,
                                 .setting = setting,
                                 .memory = memory,
-                                .arena = state->diagnostics->arena,
-                                .work = work};
+                                .arena = state->diagnostics->arena};
     run->tiles = BASE_NEW_ARRAY(run->arena, signature_tile, module->next_value);
     return run;
+}
+
+int64_t *signature_tile_work(signature_tile_run *run) {
+    return &run->work;
 }
 
 bool signature_tile_program(signature_tile_run *run, const int64_t programs[IR_MAX_PROGRAMS],

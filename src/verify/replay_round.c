@@ -1,0 +1,149 @@
+/* Rounds of the replay: sizes, a few groups, and the comparison with the tile program.
+ *
+ *     round 0    N = 67, R = 2     groups 0 and 1 as the tile program's programs 0 and 1; compared
+ *     round 1    N = 5, R = 33     groups 0, 2 and 1
+ *
+ * Signatures take whole loops, so that their work is bounded apart: a round, or a group, that would
+ * take more than is left is replayed without.
+ */
+#include "verify/replay_internal.h"
+
+#include <string.h>
+
+enum {
+    GROUPS = 3,
+    WORK = 120000,        /* positions replayed without signatures, */
+    SIGNED_WORK = 120000, /* with signatures, */
+    TILE_WORK = 60000     /* and elements of the tile program */
+};
+
+/* Outputs that are read need to know who wrote them. */
+static void follow_outputs(replay *r, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        replay_tensor *tensor = op->opcode == IR_LOAD ? replay_tensor_of(r, op->operands[0]) : NULL;
+        if (tensor != NULL && tensor->mode == IR_OUT && tensor->owner == NULL && tensor->cells >= 0)
+            tensor->owner = BASE_NEW_ARRAY(r->arena, int32_t, tensor->cells);
+        for (int k = 0; k < op->region_count; k++)
+            follow_outputs(r, op->regions[k]);
+    }
+}
+
+/* ---- the tile program ---- */
+/* What it stores in the programs of the group. */
+static bool run_tile(replay *r) {
+    replay_programs at;
+    int64_t programs[IR_MAX_PROGRAMS] = {0};
+    int32_t writer = 0;
+    bool known = replay_programs_first(&at, r, r->group);
+    while (known) {
+        replay_programs_read(&at, r, programs, &writer);
+        if (!signature_tile_program(r->tile, programs, writer))
+            return false;
+        if (!replay_programs_next(&at))
+            return true;
+    }
+    return false;
+}
+
+static void start_signing(replay *r) {
+    const ir_module *module = r->state->module;
+    r->setting.loaded = r->loaded;
+    r->signing = module->implements != NULL && r->signed_work > r->group_work &&
+                 *r->tile_work > r->group_tile_work;
+    if (!r->signing)
+        return;
+    signature_memory_start(&r->wanted, r->arena, module->parameter_count);
+    signature_memory_start(&r->stored, r->arena, module->parameter_count);
+}
+
+/* ---- groups ---- */
+static void replay_group(replay *r, int64_t group) {
+    r->group = group;
+    for (int i = 0; i < r->state->module->parameter_count; i++)
+        r->tensors[i].maybe = false;
+    int64_t work = r->work, tile_work = *r->tile_work;
+    r->signing = r->signing && run_tile(r);
+    replay_region(r, &r->state->module->body);
+    r->run++;
+    if (r->signing && work - r->work > r->group_work)
+        r->group_work = work - r->work;
+    if (r->signing && tile_work - *r->tile_work > r->group_tile_work)
+        r->group_tile_work = tile_work - *r->tile_work;
+}
+
+/* The first and the last group, then the second; fewer where signatures take too long. */
+static void replay_groups(replay *r, int64_t groups) {
+    const int64_t chosen[GROUPS] = {0, groups - 1, 1};
+    for (int g = 0; g < GROUPS && g < groups && r->work > 0; g++) {
+        if (g > 0 && r->signing && (r->work < r->group_work || *r->tile_work < r->group_tile_work))
+            return;
+        replay_group(r, chosen[g]);
+    }
+}
+
+/* False: the signatures took more work than was left, and nothing was compared. */
+static bool replay_sized(replay *r, int64_t groups) {
+    int64_t *left = r->signing ? &r->signed_work : &r->unsigned_work;
+    bool whole = r->signing;
+    r->work = *left;
+    replay_groups(r, groups);
+    *left = r->work;
+    whole = !whole || (r->signing && r->work > 0);
+    if (r->signing && whole && r->state->broken == 0)
+        signature_compare(r->state, &r->setting, &r->wanted, &r->stored);
+    return whole;
+}
+
+static void replay_round(replay *r, int round) {
+    const ir_module *module = r->state->module;
+    int64_t groups = 1;
+    if (!replay_start_round(r, round) ||
+        (module->groups != NULL && !layout_extent_evaluate(module->groups, r->sizes, &groups)))
+        return;
+    follow_outputs(r, &module->body);
+    start_signing(r);
+    if (replay_sized(r, groups) || !replay_start_round(r, round))
+        return;
+    follow_outputs(r, &module->body);
+    r->signing = false;
+    replay_sized(r, groups);
+}
+
+/* ---- rounds ---- */
+static bool lanes_are_programs(const ir_module *module) {
+    for (int i = 0; i < module->axis_count; i++)
+        if (module->axes[i].is_program &&
+            layout_axis_radix(&module->axes[i].digits, LAYOUT_LANE) > 1)
+            return true;
+    return false;
+}
+
+/* Known sizes leave rounds alike. */
+static bool is_new(const replay *r, const int64_t *before, int round) {
+    int64_t count = r->state->module->extents.symbol_count;
+    for (int i = 0; i < round; i++)
+        if (memcmp(&before[i * count], r->sizes, sizeof(int64_t) * (size_t)count) == 0)
+            return false;
+    return true;
+}
+
+void replay_rounds(replay *r) {
+    const ir_module *module = r->state->module;
+    int64_t count = module->extents.symbol_count;
+    int64_t *before = BASE_NEW_ARRAY(r->arena, int64_t, count * REPLAY_ROUNDS + 1);
+    r->lanes_are_programs = lanes_are_programs(module);
+    r->unsigned_work = WORK;
+    r->signed_work = SIGNED_WORK;
+    if (module->implements != NULL)
+        r->tile = signature_tile_create(r->state, module->implements, &r->setting, &r->wanted);
+    int64_t tile_work = TILE_WORK;
+    r->tile_work = r->tile != NULL ? signature_tile_work(r->tile) : &tile_work;
+    *r->tile_work = tile_work;
+    for (int round = 0; round < REPLAY_ROUNDS && r->unsigned_work > 0; round++) {
+        replay_choose_sizes(r, round);
+        if (count > 0 && !is_new(r, before, round))
+            continue;
+        memcpy(&before[round * count], r->sizes, sizeof(int64_t) * (size_t)count);
+        replay_round(r, round);
+    }
+}
