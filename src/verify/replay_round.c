@@ -1,7 +1,7 @@
 /* Rounds of the replay: sizes, a few groups, and the comparison with the tile program.
  *
- *     round 0    N = 67, R = 2     groups 0 and 1 as the tile program's programs 0 and 1; compared
- *     round 1    N = 5, R = 33     groups 0, 2 and 1
+ *     round 0    N = 67, R = 13    groups 0, 12, 4 and 1 as the tile program's programs; compared
+ *     round 1    N = 5, R = 3      groups 0, 2 and 1
  *
  * Signatures take whole loops, so that their work is bounded apart: a round, or a group, that would
  * take more than is left is replayed without.
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    GROUPS = 3,
+    GROUPS = 4,
     WORK = 120000,        /* positions replayed without signatures, */
     SIGNED_WORK = 120000, /* with signatures, */
     TILE_WORK = 60000     /* and elements of the tile program */
@@ -71,13 +71,17 @@ static void replay_group(replay *r, int64_t group) {
         r->group_tile_work = tile_work - *r->tile_work;
 }
 
-/* The first and the last group, then the second; fewer where signatures take too long. */
+/* The first and the last group, then others; fewer where signatures take too long. */
 static void replay_groups(replay *r, int64_t groups) {
-    const int64_t chosen[GROUPS] = {0, groups - 1, 1};
+    const int64_t chosen[GROUPS] = {0, groups - 1, groups / 3, 1};
     for (int g = 0; g < GROUPS && g < groups && r->work > 0; g++) {
         if (g > 0 && r->signing && (r->work < r->group_work || *r->tile_work < r->group_tile_work))
             return;
-        replay_group(r, chosen[g]);
+        bool again = false;
+        for (int i = 0; i < g; i++)
+            again = again || chosen[i] == chosen[g];
+        if (!again)
+            replay_group(r, chosen[g]);
     }
 }
 

@@ -2,9 +2,7 @@
  *
  *     N on lane 8 | slot 4 | step *      35 + .. (two steps, one guarded), 5 + .. (less than one),
  *                                        64, 95, 1
- *     R on lane 8 | group *              2, 17 (three groups, one not full), 1, 3, 8
- *
- * Many elements go with few programs.
+ *     R on lane 8 | group *              98 (the last group is not full), 17, 2400, 804, 8
  */
 #include "verify/replay_internal.h"
 
@@ -46,7 +44,8 @@ static int64_t step_of(const ir_module *module, int64_t symbol, bool *programs) 
 static int64_t chosen_size(const ir_module *module, int64_t symbol, int round) {
     bool programs = false;
     int64_t step = step_of(module, symbol, &programs);
-    const int64_t of_programs[REPLAY_ROUNDS] = {2, 2 * step + 1, 1, 3, step};
+    const int64_t of_programs[REPLAY_ROUNDS] = {12 * step + (step + 3) / 4, 2 * step + 1,
+                                                300 * step, 100 * step + step / 2, step};
     const int64_t of_elements[REPLAY_ROUNDS] = {step + 3 + 2 * symbol, 5 + symbol, 2 * step,
                                                 3 * step - 1, 1};
     return programs ? of_programs[round] : of_elements[round];

@@ -1,0 +1,167 @@
+/* Mutants of thread modules against the verifier.
+ *
+ *     mutate [--verbose] [--every N] [--seed N] [--plan row|fallback] FILE.croft ...
+ *
+ * Every operator (operators.h) is applied at every place (or every N-th) of the thread module of
+ * each kernel under both plans. The verifier must refuse the mutant (killed), or the simulator must
+ * compute the same from it on eight inputs and find nothing (equivalent); else it survived. Prints
+ * a table by operator, and each survivor; exits 1 when one survived.
+ */
+#include "judge.h"
+#include "operators.h"
+
+#include "compile/compile.h"
+#include "ir/clone.h"
+#include "ir/print.h"
+#include "verify/verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPERATORS = 64, TEXT = 1 << 16 };
+
+typedef struct tally {
+    int64_t killed, equivalent, survived;
+} tally;
+
+typedef struct options {
+    bool verbose;
+    int64_t every;
+    uint64_t seed;
+    const char *plan;
+} options;
+
+static tally tallies[OPERATORS];
+
+static const char *line_of(base_arena *arena, const ir_module *module) {
+    base_text text;
+    base_text_init(&text, arena);
+    ir_module_print(&text, module, true);
+    return text.bytes;
+}
+
+/* The lines in which two texts differ, those of the second. */
+static void print_difference(const char *before, const char *after) {
+    int shown = 0;
+    while (*after != '\0' && shown < 3) {
+        size_t a = strcspn(before, "\n"), b = strcspn(after, "\n");
+        if (a != b || memcmp(before, after, a) != 0) {
+            printf("      - %.*s\n      + %.*s\n", (int)a, before, (int)b, after);
+            shown++;
+        }
+        before += a + (before[a] != '\0');
+        after += b + (after[b] != '\0');
+    }
+}
+
+static void judge_mutant(const options *o, const ir_module *module, judge *j, int number,
+                         ir_module *mutant, base_arena *arena) {
+    base_diagnostics diagnostics;
+    base_diagnostics_init(&diagnostics, arena);
+    tally *t = &tallies[number];
+    if (!verify_module(mutant, NULL, &diagnostics)) {
+        t->killed++;
+        return;
+    }
+    bool same = judge_says_same(j, mutant);
+    *(same ? &t->equivalent : &t->survived) += 1;
+    if (same && !o->verbose)
+        return;
+    printf("    %s: %s\n", same ? "equivalent" : "SURVIVED", mutate_operator_name(number));
+    print_difference(line_of(arena, module), line_of(arena, mutant));
+}
+
+static void mutate_module(const options *o, const ir_module *module, judge *j) {
+    for (int number = 0; mutate_operator_name(number) != NULL; number++) {
+        bool more = true;
+        for (int64_t site = (int64_t)(o->seed % (uint64_t)o->every); more; site += o->every) {
+            base_arena arena;
+            jmp_buf exhausted;
+            base_arena_init(&arena, base_allocator_default(), &exhausted);
+            if (setjmp(exhausted) == 0) {
+                ir_module *mutant = ir_module_clone(&arena, module);
+                more = mutate_apply(number, mutant, site);
+                if (more)
+                    judge_mutant(o, module, j, number, mutant, &arena);
+            }
+            base_arena_free(&arena);
+        }
+    }
+}
+
+static int mutate_file(const options *o, const char *path, planner_family family) {
+    static char text[TEXT];
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return 1;
+    size_t length = fread(text, 1, TEXT - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    base_source source = {.name = path, .text = text, .length = length};
+    compile_request request = {.source = &source,
+                               .partial = true,
+                               .machine = machine_find("cpu-avx2"),
+                               .family = family,
+                               .stage = COMPILE_TO_THREAD};
+    compile_result result;
+    compile_run(&request, &result);
+    int status = result.status == COMPILE_OK ? 0 : 1;
+    if (status == 0) {
+        base_arena arena;
+        jmp_buf exhausted;
+        base_arena_init(&arena, base_allocator_default(), &exhausted);
+        if (setjmp(exhausted) == 0) {
+            judge *j = judge_create(&arena, result.module, o->seed);
+            status = j == NULL;
+            if (j != NULL)
+                mutate_module(o, result.module, j);
+        }
+        base_arena_free(&arena);
+    }
+    compile_free(&result);
+    if (status != 0)
+        printf("  cannot be run\n");
+    return status;
+}
+
+static int64_t report(void) {
+    tally all = {0};
+    printf("%-26s %8s %10s %8s\n", "operator", "killed", "equivalent", "survived");
+    for (int i = 0; mutate_operator_name(i) != NULL; i++) {
+        printf("%-26s %8lld %10lld %8lld\n", mutate_operator_name(i), (long long)tallies[i].killed,
+               (long long)tallies[i].equivalent, (long long)tallies[i].survived);
+        all.killed += tallies[i].killed;
+        all.equivalent += tallies[i].equivalent;
+        all.survived += tallies[i].survived;
+    }
+    printf("%-26s %8lld %10lld %8lld\n", "all", (long long)all.killed, (long long)all.equivalent,
+           (long long)all.survived);
+    return all.survived;
+}
+
+int main(int argc, char **argv) {
+    options o = {.every = 1, .seed = 1};
+    int status = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--verbose") == 0) {
+            o.verbose = true;
+        } else if (strcmp(argv[i], "--every") == 0 && i + 1 < argc) {
+            o.every = strtoll(argv[++i], NULL, 10) > 0 ? strtoll(argv[i], NULL, 10) : 1;
+        } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
+            o.seed = strtoull(argv[++i], NULL, 10);
+        } else if (strcmp(argv[i], "--plan") == 0 && i + 1 < argc) {
+            o.plan = argv[++i];
+        } else {
+            for (int family = 0; family < 2; family++) {
+                const char *plan = family == 0 ? "row" : "fallback";
+                if (o.plan != NULL && strcmp(plan, o.plan) != 0)
+                    continue;
+                printf("%s, %s\n", argv[i], plan);
+                fflush(stdout);
+                status |= mutate_file(&o, argv[i], family == 0 ? PLANNER_ROW : PLANNER_FALLBACK);
+            }
+        }
+    }
+    return report() > 0 || status != 0;
+}
