@@ -237,6 +237,8 @@ void verify_replay(verify_state *state) {
     r.writes = BASE_NEW_ARRAY(r.arena, uint64_t, REPLAY_WRITES);
     if (module->lanes < 1 || !start_values(&r, &module->body))
         return;
-    r.setting = (signature_setting){.table = signature_table_create(r.arena), .sizes = r.sizes};
+    r.setting = (signature_setting){.table = signature_table_create(r.arena),
+                                    .sizes = r.sizes,
+                                    .size_count = module->extents.symbol_count};
     replay_rounds(&r);
 }

@@ -17,7 +17,7 @@
 
 #include "verify/signature_internal.h"
 
-enum { REPLAY_ROUNDS = 5 };
+enum { REPLAY_ROUNDS = 6 };
 enum { REPLAY_WRITES = 1 << 13 /* that are remembered */ };
 /* Positions of a value: 1024 lanes of 32 slots. */
 enum { REPLAY_POSITIONS = 1 << 15, REPLAY_WORDS = REPLAY_POSITIONS / 64 };

@@ -280,8 +280,9 @@ static signature_value fill_at(const replay *r, const ir_op *op, int position) {
     const ir_access *access = op->attributes.access;
     signature_value zero = signature_of_number(&r->setting, 0);
     zero.known = !base_dtype_is_float(op->results[0]->type.dtype);
-    return access->fill < 0 ? zero
-                            : replay_at(r, replay_of(r, op->operands[access->fill]), position);
+    if (access->fill >= 0)
+        zero = replay_at(r, replay_of(r, op->operands[access->fill]), position);
+    return signature_filled(&r->setting, zero);
 }
 
 static bool stands_outside(const replay_value *value, int position) {

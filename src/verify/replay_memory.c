@@ -174,6 +174,8 @@ void replay_store(replay *r, const ir_op *op) {
     if (!replay_active(r, op, value->positions, active)) {
         tensor->maybe = true;
         replay_open(r, tensor);
+        if (r->signing)
+            r->stored.doubtful[tensor - r->tensors] = true;
         return;
     }
     check_observed(r, op, value, active, value->words);

@@ -14,7 +14,8 @@ enum {
     GROUPS = 4,
     WORK = 120000,        /* positions replayed without signatures, */
     SIGNED_WORK = 120000, /* with signatures, */
-    TILE_WORK = 60000     /* and elements of the tile program */
+    TILE_WORK = 60000,    /* and elements of the tile program; */
+    THOROUGH = 24         /* times that, when there is time */
 };
 
 /* Outputs that are read need to know who wrote them. */
@@ -137,10 +138,11 @@ void replay_rounds(replay *r) {
     int64_t *before = BASE_NEW_ARRAY(r->arena, int64_t, count * REPLAY_ROUNDS + 1);
     r->lanes_are_programs = lanes_are_programs(module);
     r->unsigned_work = WORK;
-    r->signed_work = SIGNED_WORK;
+    int64_t times = r->state->effort == VERIFY_THOROUGH ? THOROUGH : 1;
+    r->signed_work = SIGNED_WORK * times;
     if (module->implements != NULL)
         r->tile = signature_tile_create(r->state, module->implements, &r->setting, &r->wanted);
-    int64_t tile_work = TILE_WORK;
+    int64_t tile_work = TILE_WORK * times;
     r->tile_work = r->tile != NULL ? signature_tile_work(r->tile) : &tile_work;
     *r->tile_work = tile_work;
     for (int round = 0; round < REPLAY_ROUNDS && r->unsigned_work > 0; round++) {

@@ -1,8 +1,8 @@
 /* Sizes of a round of the replay, chosen around the elements of one step:
  *
  *     N on lane 8 | slot 4 | step *      35 + .. (two steps, one guarded), 5 + .. (less than one),
- *                                        64, 95, 1
- *     R on lane 8 | group *              98 (the last group is not full), 17, 2400, 804, 8
+ *                                        64, 95, 1, 33
+ *     R on lane 8 | group *              98 (the last group is not full), 17, 2400, 804, 8, 24
  */
 #include "verify/replay_internal.h"
 
@@ -44,10 +44,11 @@ static int64_t step_of(const ir_module *module, int64_t symbol, bool *programs) 
 static int64_t chosen_size(const ir_module *module, int64_t symbol, int round) {
     bool programs = false;
     int64_t step = step_of(module, symbol, &programs);
-    const int64_t of_programs[REPLAY_ROUNDS] = {12 * step + (step + 3) / 4, 2 * step + 1,
-                                                300 * step, 100 * step + step / 2, step};
+    const int64_t of_programs[REPLAY_ROUNDS] = {
+        12 * step + (step + 3) / 4, 2 * step + 1, 300 * step,
+        100 * step + step / 2,      step,         3 * step};
     const int64_t of_elements[REPLAY_ROUNDS] = {step + 3 + 2 * symbol, 5 + symbol, 2 * step,
-                                                3 * step - 1, 1};
+                                                3 * step - 1,          1,          step + 1};
     return programs ? of_programs[round] : of_elements[round];
 }
 
@@ -75,7 +76,7 @@ void replay_choose_sizes(replay *r, int round) {
 }
 
 bool replay_start_round(replay *r, int round) {
-    static const int64_t loaded[REPLAY_ROUNDS] = {1, 0, 3, 1, 2};
+    static const int64_t loaded[REPLAY_ROUNDS] = {1, 0, 3, 1, 2, 4};
     const ir_module *module = r->state->module;
     r->loaded = loaded[round];
     memset(r->writes, 0, sizeof(uint64_t) * REPLAY_WRITES);

@@ -183,7 +183,17 @@ bool signature_is_partial(const signature_table *table, signature a) {
 }
 
 bool signature_is_constant(const signature_table *table, signature a) {
-    return is_constant(table, a);
+    const entry *e = &table->entries[a];
+    bool one = e->kind == ENTRY_PARTIAL && e->only != SIGNATURE_UNKNOWN;
+    return is_constant(table, one ? e->only : a);
+}
+
+bool signature_literal_value(const signature_table *table, signature a, double *value) {
+    const entry *e = &table->entries[a];
+    if (e->kind == ENTRY_PARTIAL && e->only != SIGNATURE_UNKNOWN)
+        e = &table->entries[e->only];
+    *value = e->kind != ENTRY_CONSTANT ? 0 : e->is_integer ? (double)e->integer : e->real;
+    return e->kind == ENTRY_CONSTANT;
 }
 
 signature signature_settled(signature_table *table, signature a) {
@@ -290,7 +300,7 @@ signature signature_single(signature_table *table, signature a) {
 static signature constant_joined(signature_table *table, ir_opcode opcode, base_dtype dtype,
                                  signature constant, signature b) {
     if (constant == SIGNATURE_CONSTANT)
-        return SIGNATURE_UNKNOWN;
+        return is_partial(table, b, opcode) ? SIGNATURE_UNKNOWN : signature_settled(table, b);
     bool neutral = is_identity(&table->entries[constant], opcode, dtype);
     if (is_partial(table, b, opcode))
         return neutral ? b : added(table, opcode, b, constant);
@@ -298,13 +308,19 @@ static signature constant_joined(signature_table *table, ir_opcode opcode, base_
                    : signature_settled(table, b);
 }
 
-static signature constants_joined(const signature_table *table, ir_opcode opcode, base_dtype dtype,
+/* The identity begins a partial result of a constant, too; the identity itself is no element. */
+static signature constants_joined(signature_table *table, ir_opcode opcode, base_dtype dtype,
                                   signature a, signature b) {
-    if (a != SIGNATURE_CONSTANT && is_identity(&table->entries[a], opcode, dtype))
-        return b;
-    if (b != SIGNATURE_CONSTANT && is_identity(&table->entries[b], opcode, dtype))
+    bool neutral_a = a != SIGNATURE_CONSTANT && is_identity(&table->entries[a], opcode, dtype);
+    bool neutral_b = b != SIGNATURE_CONSTANT && is_identity(&table->entries[b], opcode, dtype);
+    if (neutral_a && neutral_b)
         return a;
-    return SIGNATURE_CONSTANT;
+    if (!neutral_a && !neutral_b)
+        return SIGNATURE_CONSTANT;
+    signature element = neutral_a ? b : a;
+    return element == SIGNATURE_CONSTANT
+               ? (signature)SIGNATURE_UNKNOWN
+               : interned_partial(table, as_partial(table, opcode, element));
 }
 
 signature signature_joined(signature_table *table, ir_opcode opcode, base_dtype dtype, signature a,

@@ -60,6 +60,8 @@ signature signature_settled(signature_table *table, signature a);
 bool signature_is_partial(const signature_table *table, signature a);
 /* Whether it comes from constants alone. */
 bool signature_is_constant(const signature_table *table, signature a);
+/* The value of a constant; false where it is none, or its value is not known. */
+bool signature_literal_value(const signature_table *table, signature a, double *value);
 /* 64 bits that stand for it, settled. */
 uint64_t signature_hash(signature_table *table, signature a);
 /* Whether both may be the same, settled. */

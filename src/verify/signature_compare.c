@@ -79,8 +79,14 @@ void signature_compare(verify_state *state, const signature_setting *setting,
                        const signature_memory *wanted, const signature_memory *stored) {
     bool *said =
         BASE_NEW_ARRAY(state->diagnostics->arena, bool, state->module->parameter_count + 1);
-    for (int i = 0; i < state->module->parameter_count; i++)
+    for (int i = 0; i < state->module->parameter_count; i++) {
         said[i] = wanted->open[i] || stored->open[i];
+        if (stored->doubtful[i] && !wanted->open[i])
+            verify_report(state, VERIFY_COVERS,
+                          store_to(&state->module->body, state->module->parameters[i].value),
+                          "the stores of the tile program, which are made whatever the data",
+                          "a store depends on data");
+    }
     for (int64_t i = 0; i < wanted->capacity; i++)
         if (wanted->cells[i].tensor >= 0 && !said[wanted->cells[i].tensor])
             compare_wanted(state, setting, stored, &wanted->cells[i], said);

@@ -15,7 +15,8 @@
 typedef struct signature_setting {
     signature_table *table;
     const int64_t *sizes; /* by symbol */
-    int64_t loaded;       /* integers that are loaded lie here and a little above */
+    int64_t size_count;
+    int64_t loaded; /* one of the integers that tensors hold */
 } signature_setting;
 
 /* ---- signature_setting.c ---- */
@@ -28,6 +29,8 @@ signature_value signature_element_at(const signature_setting *setting, int tenso
 signature_value signature_parameter(const signature_setting *setting, int parameter,
                                     base_dtype dtype);
 signature_value signature_of_literal(const signature_setting *setting, const ir_constant *constant);
+/* What a load gives where an index is outside: as an element. */
+signature_value signature_filled(const signature_setting *setting, signature_value fill);
 signature_value signature_of_number(const signature_setting *setting, int64_t number);
 /* One position of an op of the op table, of a conversion, or of one that hands an element on. */
 signature_value signature_computed(const signature_setting *setting, const ir_op *op,

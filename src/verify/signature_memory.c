@@ -22,11 +22,13 @@ void signature_memory_start(signature_memory *memory, base_arena *arena, int par
         *memory = (signature_memory){.arena = arena, .capacity = FIRST_CAPACITY};
         memory->cells = new_cells(arena, FIRST_CAPACITY);
         memory->open = BASE_NEW_ARRAY(arena, bool, parameters + 1);
+        memory->doubtful = BASE_NEW_ARRAY(arena, bool, parameters + 1);
     }
     for (int64_t i = 0; i < memory->capacity && memory->count > 0; i++)
         memory->cells[i].tensor = -1;
     memory->count = 0;
     memset(memory->open, 0, sizeof(bool) * (size_t)parameters);
+    memset(memory->doubtful, 0, sizeof(bool) * (size_t)parameters);
 }
 
 /* Where the cell is, or where it would be. */

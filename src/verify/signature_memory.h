@@ -35,7 +35,8 @@ typedef struct signature_memory {
     base_arena *arena;
     signature_cell *cells;
     int64_t count, capacity; /* a power of two */
-    bool *open;              /* by parameter: it was stored to by what was not followed */
+    bool *open;              /* by parameter: it was stored to by what was not followed, */
+    bool *doubtful;          /* .. by a store whose mask depends on data */
 } signature_memory;
 
 void signature_memory_start(signature_memory *memory, base_arena *arena, int parameters);

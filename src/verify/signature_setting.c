@@ -1,23 +1,37 @@
 /* What both runs agree on: elements of tensors, constants, and what ops make of one position. */
 #include "verify/signature_internal.h"
 
-enum { NAME_ELEMENT = 1, NAME_ELEMENT_AT, NAME_PARAMETER };
+#include <math.h>
+#include <string.h>
 
-/* Integers that come from outside differ a little between elements, so that conditions and indices
- * do. */
+enum { NAME_ELEMENT = 1, NAME_ELEMENT_AT, NAME_PARAMETER, NAME_NUMBER, NAME_FILL };
+
+/* Integers that come from outside differ between elements, so that conditions and indices do: they
+ * lie around 0 and around a size. */
+static int64_t chosen_number(const signature_setting *setting, uint64_t choice) {
+    const int64_t near[] = {0, 1, -1, 2, setting->loaded};
+    enum { NEAR = sizeof near / sizeof near[0] };
+    uint64_t sizes = (uint64_t)setting->size_count, at = choice % (NEAR + 2 * sizes);
+    if (at < NEAR)
+        return near[at];
+    return setting->sizes[(at - NEAR) / 2] - (int64_t)((at - NEAR) % 2);
+}
+
 static signature_value named(const signature_setting *setting, const uint64_t *words, int count,
-                             base_dtype dtype, int64_t least) {
+                             base_dtype dtype) {
     signature_value value = {.mark = signature_source(setting->table, words, count)};
+    uint64_t choice = signature_hash(setting->table, value.mark) >> 7;
     value.known = !base_dtype_is_float(dtype);
-    int64_t spread = (int64_t)(signature_hash(setting->table, value.mark) % 3);
-    value.number = value.known ? explore_wrapped(dtype, least + spread) : 0;
+    value.number = !value.known         ? 0
+                   : dtype == BASE_BOOL ? (int64_t)(choice & 1)
+                                        : explore_wrapped(dtype, chosen_number(setting, choice));
     return value;
 }
 
 signature_value signature_element(const signature_setting *setting, int tensor, base_dtype dtype,
                                   int64_t cell) {
     const uint64_t words[] = {NAME_ELEMENT, (uint64_t)tensor, (uint64_t)cell};
-    return named(setting, words, 3, dtype, setting->loaded);
+    return named(setting, words, 3, dtype);
 }
 
 signature_value signature_element_at(const signature_setting *setting, int tensor,
@@ -36,7 +50,7 @@ signature_value signature_element_at(const signature_setting *setting, int tenso
 signature_value signature_parameter(const signature_setting *setting, int parameter,
                                     base_dtype dtype) {
     const uint64_t words[] = {NAME_PARAMETER, (uint64_t)parameter};
-    return named(setting, words, 2, dtype, 7);
+    return named(setting, words, 2, dtype);
 }
 
 signature_value signature_of_number(const signature_setting *setting, int64_t number) {
@@ -49,6 +63,16 @@ signature_value signature_of_literal(const signature_setting *setting,
     if (!base_dtype_is_float(constant->dtype))
         return signature_of_number(setting, constant->integer);
     return signature_nothing(signature_literal(setting->table, constant));
+}
+
+signature_value signature_filled(const signature_setting *setting, signature_value fill) {
+    double value = 0;
+    uint64_t words[] = {NAME_FILL, 0};
+    if (!signature_literal_value(setting->table, fill.mark, &value))
+        return fill;
+    memcpy(&words[1], &value, sizeof value);
+    fill.mark = signature_source(setting->table, words, 2);
+    return fill;
 }
 
 /* Known numbers of constants alone are constants themselves. */
@@ -69,10 +93,20 @@ signature_value signature_either(const signature_setting *setting, signature_val
     return signature_nothing(signature_union(setting->table, both, condition.mark));
 }
 
+/* Sizes, programs and positions that enter arithmetic are sources by their number; 0 is not, as it
+ * may be written as a literal where an axis has one element. */
+static signature_value number_as_float(const signature_setting *setting, int64_t number) {
+    const uint64_t words[] = {NAME_NUMBER, (uint64_t)number};
+    return signature_nothing(number == 0 ? signature_number(setting->table, 0)
+                                         : signature_source(setting->table, words, 2));
+}
+
 static signature_value converted(const signature_setting *setting, const ir_op *op,
                                  signature_value a) {
     base_dtype to = op->results[0]->type.dtype, from = op->operands[0]->type.dtype;
     bool constant = signature_is_constant(setting->table, a.mark);
+    if (base_dtype_is_float(to) && constant && a.known && from != BASE_BOOL)
+        return number_as_float(setting, a.number);
     if (base_dtype_is_float(to) || !a.known)
         return signature_nothing(constant && base_dtype_is_float(from) && !base_dtype_is_float(to)
                                      ? (signature)SIGNATURE_CONSTANT
@@ -83,10 +117,34 @@ static signature_value converted(const signature_setting *setting, const ir_op *
 signature_value signature_combined(const signature_setting *setting, ir_opcode opcode,
                                    base_dtype dtype, signature_value a, signature_value b) {
     explore_function function = explore_integer_function(opcode);
+    if (a.known && b.known && function != NULL && signature_is_constant(setting->table, a.mark) &&
+        signature_is_constant(setting->table, b.mark))
+        return signature_of_number(setting,
+                                   explore_wrapped(dtype, function(dtype, a.number, b.number)));
     signature mark = signature_joined(setting->table, opcode, dtype, a.mark, b.mark);
     if (!a.known || !b.known || function == NULL)
         return signature_nothing(mark);
     return numbered(setting, mark, explore_wrapped(dtype, function(dtype, a.number, b.number)));
+}
+
+/* A function of a constant may be computed before the kernel runs; as the identity it would begin a
+ * reduction. */
+static bool may_be_neutral(const signature_setting *setting, const ir_op *op, signature_value a) {
+    static const struct {
+        ir_opcode opcode;
+        double (*function)(double);
+    } functions[] = {{IR_EXP, exp},   {IR_EXP2, exp2}, {IR_LOG, log},
+                     {IR_LOG2, log2}, {IR_TANH, tanh}, {IR_ERF, erf}};
+    double value = 0;
+    if (!ir_op_is_math(op->opcode))
+        return false;
+    if (!signature_literal_value(setting->table, a.mark, &value))
+        return true;
+    double result = op->opcode == IR_RSQRT ? 1 / sqrt(value) : 1 / (1 + exp(-value));
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        if (functions[i].opcode == op->opcode)
+            result = functions[i].function(value);
+    return !(fabs(result) > 1e-30 && fabs(result) < 1e30 && fabs(result - 1) > 1e-5);
 }
 
 static signature_value unary(const signature_setting *setting, const ir_op *op, signature_value a) {
@@ -96,8 +154,8 @@ static signature_value unary(const signature_setting *setting, const ir_op *op, 
         return numbered(setting, a.mark, explore_wrapped(dtype, function(dtype, a.number, 0)));
     if (!signature_is_constant(setting->table, a.mark))
         return signature_nothing(signature_settled(setting->table, a.mark));
-    /* its portable form may be computed before the kernel runs */
-    return signature_nothing(ir_op_is_math(op->opcode) ? SIGNATURE_UNKNOWN : SIGNATURE_CONSTANT);
+    return signature_nothing(may_be_neutral(setting, op, a) ? SIGNATURE_UNKNOWN
+                                                            : SIGNATURE_CONSTANT);
 }
 
 signature_value signature_computed(const signature_setting *setting, const ir_op *op,

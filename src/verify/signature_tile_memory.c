@@ -126,8 +126,9 @@ static signature_value fill_of(signature_tile_run *run, const access_run *a) {
     bool real = base_dtype_is_float(a->op->results[0]->type.dtype);
     signature_value zero = signature_of_number(run->setting, 0);
     zero.known = !real;
-    return a->access->fill < 0 ? zero
-                               : signature_tile_of(run, a->op->operands[a->access->fill])->items[0];
+    if (a->access->fill >= 0)
+        zero = signature_tile_of(run, a->op->operands[a->access->fill])->items[0];
+    return signature_filled(run->setting, zero);
 }
 
 static signature_value loaded_value(signature_tile_run *run, const access_run *a,

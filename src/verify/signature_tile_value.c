@@ -38,7 +38,8 @@ static signature_walk walk_of(const signature_tile *tile) {
 }
 
 /* ---- leaves ---- */
-static signature_value leaf_value(signature_tile_run *run, const ir_op *op, int64_t element) {
+static signature_value leaf_value(signature_tile_run *run, const ir_op *op, int64_t element,
+                                  int64_t extent) {
     int64_t size = 0;
     if (op->opcode == IR_CONSTANT)
         return signature_of_literal(run->setting, &op->attributes.constant);
@@ -51,6 +52,8 @@ static signature_value leaf_value(signature_tile_run *run, const ir_op *op, int6
                                    op->results[0]->type.dtype);
     if (op->opcode == IR_PROGRAM)
         return signature_of_number(run->setting, run->programs[op->attributes.axis]);
+    if (op->opcode == IR_ARANGE && extent == 1) /* a number or a literal */
+        return (signature_value){.mark = SIGNATURE_UNKNOWN, .known = true};
     if (op->opcode == IR_ARANGE)
         return signature_of_number(run->setting, element);
     return signature_nothing(SIGNATURE_UNKNOWN);
@@ -58,7 +61,7 @@ static signature_value leaf_value(signature_tile_run *run, const ir_op *op, int6
 
 static void compute_leaf(signature_tile_run *run, const ir_op *op, signature_tile *result) {
     for (int64_t i = 0; i < result->count; i++)
-        result->items[i] = leaf_value(run, op, i);
+        result->items[i] = leaf_value(run, op, i, result->count);
 }
 
 /* ---- the op table ---- */
@@ -95,10 +98,18 @@ static void compute_pad(signature_tile_run *run, const ir_op *op, signature_tile
 }
 
 /* ---- reductions ---- */
-/* A reduction of one element may be gone at level thread, or begin with the identity there. */
-static void mark_single(signature_tile_run *run, signature_tile *result) {
-    for (int64_t i = 0; i < result->count; i++)
-        result->items[i].mark = signature_single(run->setting->table, result->items[i].mark);
+/* Integers that are known are joined as numbers, in whatever order; beside elements that leaves no
+ * name. */
+static void forget_mixtures(const signature_tile_run *run, const signature_tile *from,
+                            signature_tile *result) {
+    bool constants = false, others = false;
+    for (int64_t i = 0; i < from->count; i++) {
+        bool constant = signature_is_constant(run->setting->table, from->items[i].mark);
+        constants = constants || constant;
+        others = others || !constant;
+    }
+    for (int64_t i = 0; i < result->count && constants && others; i++)
+        result->items[i].mark = SIGNATURE_UNKNOWN;
 }
 
 static void compute_reduce(signature_tile_run *run, const ir_op *op, signature_tile *result) {
@@ -121,8 +132,8 @@ static void compute_reduce(signature_tile_run *run, const ir_op *op, signature_t
             *state = signature_combined(run->setting, opcode, dtype, *state, from->items[k]);
         signature_walk_next(&walk);
     }
-    if (from->domain[attributes->axis] == 1)
-        mark_single(run, result);
+    if (!base_dtype_is_float(dtype))
+        forget_mixtures(run, from, result);
 }
 
 bool signature_tile_compute(signature_tile_run *run, const ir_op *op) {

@@ -90,7 +90,13 @@ static void verify_implements(verify_state *state) {
 }
 
 bool verify_module(const ir_module *module, const char *disabled, base_diagnostics *diagnostics) {
-    verify_state state = {.module = module, .disabled = disabled, .diagnostics = diagnostics};
+    return verify_module_with(module, disabled, VERIFY_USUAL, diagnostics);
+}
+
+bool verify_module_with(const ir_module *module, const char *disabled, verify_effort effort,
+                        base_diagnostics *diagnostics) {
+    verify_state state = {
+        .module = module, .disabled = disabled, .effort = effort, .diagnostics = diagnostics};
     state.visible = BASE_NEW_ARRAY(diagnostics->arena, const ir_value *, module->next_value);
     verify_structure(&state);
     verify_access_forms(&state);

@@ -17,6 +17,7 @@ typedef enum verify_rule {
 typedef struct verify_state {
     const ir_module *module;
     const char *disabled; /* slug, or NULL */
+    verify_effort effort;
     base_diagnostics *diagnostics;
     int64_t broken;
     const ir_value **visible; /* by number: the value that is defined here, or NULL */

@@ -60,7 +60,7 @@ static void judge_mutant(const options *o, const ir_module *module, judge *j, in
     base_diagnostics diagnostics;
     base_diagnostics_init(&diagnostics, arena);
     tally *t = &tallies[number];
-    if (!verify_module(mutant, NULL, &diagnostics)) {
+    if (!verify_module_with(mutant, NULL, VERIFY_THOROUGH, &diagnostics)) {
         t->killed++;
         return;
     }

@@ -93,10 +93,18 @@ static void loop_never(mutation *m, ir_op *op) {
         op->operands[1] = op->operands[0];
 }
 
+static bool is_constant(const ir_value *value) {
+    const ir_op *op = value->definer;
+    if (op != NULL && op->opcode == IR_BROADCAST)
+        op = op->operands[0]->definer;
+    return op != NULL && op->opcode == IR_CONSTANT;
+}
+
 static void loop_initial(mutation *m, ir_op *op) {
     for (int i = 3; op->opcode == IR_FOR && i < op->operand_count; i++)
         for (int k = 3; k < op->operand_count; k++)
             if (i != k && op->operands[i] != op->operands[k] &&
+                !(is_constant(op->operands[i]) && is_constant(op->operands[k])) &&
                 same_type(m, op->operands[i], op->operands[k]) && is_site(m))
                 op->operands[i] = op->operands[k];
 }
@@ -374,9 +382,21 @@ static void select_sides(mutation *m, ir_op *op) {
     }
 }
 
+/* Whether the value joins a carry of the loop around, or begins one. */
+static bool meets_carry(const ir_op *op) {
+    for (const ir_op *use = op->next; use != NULL; use = use->next)
+        for (int i = 0; i < use->operand_count; i++)
+            if (use->operands[i] == op->results[0] &&
+                (use->opcode == IR_FOR ||
+                 (use->operand_count == 2 && use->operands[1 - (i & 1)]->region == op->parent)))
+                return true;
+    return false;
+}
+
 /* Begins with, or lets in, a constant that is not the identity. */
 static void identity_change(mutation *m, ir_op *op) {
     bool begins = op->opcode == IR_BROADCAST || op->opcode == IR_SELECT;
+    begins = begins && meets_carry(op);
     for (int i = begins && op->opcode == IR_SELECT ? 1 : 0; begins && i < op->operand_count; i++) {
         const ir_op *from = op->operands[i]->definer;
         if (from == NULL || from->opcode != IR_CONSTANT || op->operands[i]->type.dtype == BASE_BOOL)
@@ -486,7 +506,8 @@ static void operand_other(mutation *m, ir_op *op) {
     for (int i = 0; i < op->operand_count; i++) {
         ir_value *value = op->operands[i];
         bool index = (value->type.dtype == BASE_I64 || value->type.dtype == BASE_BOOL) &&
-                     value->type.form != IR_FORM_TENSOR;
+                     value->type.form != IR_FORM_TENSOR &&
+                     (op->opcode != IR_SELECT || is_of_indices(value, 0));
         ir_op *before = op->previous;
         while (index && before != NULL &&
                (before->result_count != 1 || before->results[0] == value ||
