@@ -174,7 +174,8 @@ typedef struct replay_programs {
 
 /* False when the group has none, or the digits do not say which. */
 bool replay_programs_first(replay_programs *at, const replay *r, int64_t group);
-bool replay_programs_next(replay_programs *at);
+void replay_programs_next(replay_programs *at);
+int64_t replay_programs_count(const replay_programs *at);
 /* The indices of the program, and a number for it. */
 void replay_programs_read(const replay_programs *at, const replay *r,
                           int64_t programs[IR_MAX_PROGRAMS], int32_t *writer);

@@ -60,11 +60,18 @@ void replay_programs_read(const replay_programs *at, const replay *r,
     *writer = (int32_t)(ordinal & INT32_MAX);
 }
 
-bool replay_programs_next(replay_programs *at) {
+void replay_programs_next(replay_programs *at) {
     for (int i = at->count - 1; i >= 0; i--) {
         if (++at->next[i] < at->end[i])
-            return true;
+            return;
         at->next[i] = at->first[i];
     }
-    return false;
+}
+
+int64_t replay_programs_count(const replay_programs *at) {
+    int64_t count = 1;
+    for (int i = 0; i < at->count; i++)
+        if (__builtin_mul_overflow(count, at->end[i] - at->first[i], &count))
+            return INT64_MAX;
+    return count;
 }

@@ -30,20 +30,22 @@ static void follow_outputs(replay *r, const ir_region *region) {
 }
 
 /* ---- the tile program ---- */
-/* What it stores in the programs of the group. */
+/* What it stores in the programs of the group. False where that is not known or too much work. */
 static bool run_tile(replay *r) {
     replay_programs at;
     int64_t programs[IR_MAX_PROGRAMS] = {0};
     int32_t writer = 0;
-    bool known = replay_programs_first(&at, r, r->group);
-    while (known) {
+    if (!replay_programs_first(&at, r, r->group))
+        return false;
+    int64_t work = *r->tile_work, count = replay_programs_count(&at);
+    for (int64_t i = 0; i < count; i++) {
         replay_programs_read(&at, r, programs, &writer);
-        if (!signature_tile_program(r->tile, programs, writer))
+        if (!signature_tile_program(r->tile, programs, writer) ||
+            (i == 0 && (work - *r->tile_work) * (count - 1) > *r->tile_work))
             return false;
-        if (!replay_programs_next(&at))
-            return true;
+        replay_programs_next(&at);
     }
-    return false;
+    return true;
 }
 
 static void start_signing(replay *r) {
@@ -63,7 +65,9 @@ static void replay_group(replay *r, int64_t group) {
     for (int i = 0; i < r->state->module->parameter_count; i++)
         r->tensors[i].maybe = false;
     int64_t work = r->work, tile_work = *r->tile_work;
+    signature_table_count_constants(r->setting.table, false);
     r->signing = r->signing && run_tile(r);
+    signature_table_count_constants(r->setting.table, true);
     replay_region(r, &r->state->module->body);
     r->run++;
     if (r->signing && work - r->work > r->group_work)
@@ -106,6 +110,7 @@ static void replay_round(replay *r, int round) {
         (module->groups != NULL && !layout_extent_evaluate(module->groups, r->sizes, &groups)))
         return;
     follow_outputs(r, &module->body);
+    r->setting.round = round;
     start_signing(r);
     if (replay_sized(r, groups) || !replay_start_round(r, round))
         return;

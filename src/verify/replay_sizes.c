@@ -1,8 +1,9 @@
 /* Sizes of a round of the replay, chosen around the elements of one step:
  *
  *     N on lane 8 | slot 4 | step *      35 + .. (two steps, one guarded), 5 + .. (less than one),
- *                                        64, 95, 1, 33
- *     R on lane 8 | group *              98 (the last group is not full), 17, 2400, 804, 8, 24
+ *                                        33, 64, 1, 95
+ *     R on lane 8 | group *              10 (the last group is not full), 17, 2, 3, 1, 24
+ *     R on group *                       13, 3, 2, 300, 1, 100
  */
 #include "verify/replay_internal.h"
 
@@ -44,12 +45,11 @@ static int64_t step_of(const ir_module *module, int64_t symbol, bool *programs) 
 static int64_t chosen_size(const ir_module *module, int64_t symbol, int round) {
     bool programs = false;
     int64_t step = step_of(module, symbol, &programs);
-    const int64_t of_programs[REPLAY_ROUNDS] = {
-        12 * step + (step + 3) / 4, 2 * step + 1, 300 * step,
-        100 * step + step / 2,      step,         3 * step};
-    const int64_t of_elements[REPLAY_ROUNDS] = {step + 3 + 2 * symbol, 5 + symbol, 2 * step,
-                                                3 * step - 1,          1,          step + 1};
-    return programs ? of_programs[round] : of_elements[round];
+    const int64_t of_groups[REPLAY_ROUNDS] = {13, 3, 2, 300, 1, 100};
+    const int64_t of_lanes[REPLAY_ROUNDS] = {step + 2, 2 * step + 1, 2, 3, 1, 3 * step};
+    const int64_t of_elements[REPLAY_ROUNDS] = {
+        step + 3 + 2 * symbol, 5 + symbol, step + 1, 2 * step, 1, 3 * step - 1};
+    return !programs ? of_elements[round] : step > 1 ? of_lanes[round] : of_groups[round];
 }
 
 /* False when no call has the sizes. */

@@ -44,6 +44,7 @@ struct signature_table {
     uint32_t *buckets; /* signature, 0 = empty: a power of two of them */
     int64_t bucket_count;
     memo *memo;
+    bool counts;       /* constants of unknown value count as elements */
     uint32_t *numbers; /* constants 0 .. NUMBERS-1; 0 = not met yet */
 };
 
@@ -109,13 +110,17 @@ signature_table *signature_table_create(base_arena *arena) {
     table->buckets = BASE_NEW_ARRAY(arena, uint32_t, table->bucket_count);
     table->memo = BASE_NEW_ARRAY(arena, memo, MEMO);
     table->numbers = BASE_NEW_ARRAY(arena, uint32_t, NUMBERS);
-    const entry special = {.kind = ENTRY_SPECIAL};
+    const entry special = {.kind = ENTRY_SPECIAL, .hash = UINT64_C(0x636f6e7374)};
     table->entries = base_arena_grow(arena, NULL, 0, &table->capacity, 2048, sizeof(entry));
     BASE_PUSH(arena, table->entries, table->count, table->capacity, special);
     BASE_PUSH(arena, table->entries, table->count, table->capacity, special);
     const uint64_t outside = UINT64_C(0x6f7574);
     interned_set(table, &outside, 1);
     return table;
+}
+
+void signature_table_count_constants(signature_table *table, bool counts) {
+    table->counts = counts;
 }
 
 /* ---- constants ---- */
@@ -299,9 +304,10 @@ signature signature_single(signature_table *table, signature a) {
 /* A constant meets a value: the identity begins a partial result. */
 static signature constant_joined(signature_table *table, ir_opcode opcode, base_dtype dtype,
                                  signature constant, signature b) {
-    if (constant == SIGNATURE_CONSTANT)
-        return is_partial(table, b, opcode) ? SIGNATURE_UNKNOWN : signature_settled(table, b);
-    bool neutral = is_identity(&table->entries[constant], opcode, dtype);
+    if (constant == SIGNATURE_CONSTANT && is_partial(table, b, opcode) && !table->counts)
+        return SIGNATURE_UNKNOWN;
+    bool neutral =
+        constant != SIGNATURE_CONSTANT && is_identity(&table->entries[constant], opcode, dtype);
     if (is_partial(table, b, opcode))
         return neutral ? b : added(table, opcode, b, constant);
     return neutral ? interned_partial(table, as_partial(table, opcode, b))
@@ -318,7 +324,7 @@ static signature constants_joined(signature_table *table, ir_opcode opcode, base
     if (!neutral_a && !neutral_b)
         return SIGNATURE_CONSTANT;
     signature element = neutral_a ? b : a;
-    return element == SIGNATURE_CONSTANT
+    return element == SIGNATURE_CONSTANT && !table->counts
                ? (signature)SIGNATURE_UNKNOWN
                : interned_partial(table, as_partial(table, opcode, element));
 }

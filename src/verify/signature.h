@@ -37,6 +37,10 @@ typedef struct signature_table signature_table;
 
 signature_table *signature_table_create(base_arena *arena);
 
+/* Whether a constant of unknown value that enters a reduction is an element as others are. Where
+ * such a constant may be known to others, it must not be: the result is unknown. */
+void signature_table_count_constants(signature_table *table, bool counts);
+
 /* Constants: known integers (bool: 0 and 1), literals. */
 signature signature_number(signature_table *table, int64_t number);
 signature signature_literal(signature_table *table, const ir_constant *constant);

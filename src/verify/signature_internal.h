@@ -16,6 +16,7 @@ typedef struct signature_setting {
     signature_table *table;
     const int64_t *sizes; /* by symbol */
     int64_t size_count;
+    int round;
     int64_t loaded; /* one of the integers that tensors hold */
 } signature_setting;
 

@@ -7,20 +7,21 @@
 enum { NAME_ELEMENT = 1, NAME_ELEMENT_AT, NAME_PARAMETER, NAME_NUMBER, NAME_FILL };
 
 /* Integers that come from outside differ between elements, so that conditions and indices do: they
- * lie around 0 and around a size. */
+ * lie around 0 and around a size, in turn. */
 static int64_t chosen_number(const signature_setting *setting, uint64_t choice) {
-    const int64_t near[] = {0, 1, -1, 2, setting->loaded};
+    const int64_t near[] = {0, -1, 1, setting->loaded};
     enum { NEAR = sizeof near / sizeof near[0] };
-    uint64_t sizes = (uint64_t)setting->size_count, at = choice % (NEAR + 2 * sizes);
-    if (at < NEAR)
-        return near[at];
-    return setting->sizes[(at - NEAR) / 2] - (int64_t)((at - NEAR) % 2);
+    uint64_t sizes = 2 * (uint64_t)setting->size_count;
+    uint64_t at = (choice + 2 * (uint64_t)setting->round) % (NEAR + sizes);
+    return at == 0      ? 0
+           : at > sizes ? near[at - sizes]
+                        : setting->sizes[(at - 1) / 2] - (int64_t)(at % 2);
 }
 
 static signature_value named(const signature_setting *setting, const uint64_t *words, int count,
                              base_dtype dtype) {
+    uint64_t choice = words[count - 1];
     signature_value value = {.mark = signature_source(setting->table, words, count)};
-    uint64_t choice = signature_hash(setting->table, value.mark) >> 7;
     value.known = !base_dtype_is_float(dtype);
     value.number = !value.known         ? 0
                    : dtype == BASE_BOOL ? (int64_t)(choice & 1)

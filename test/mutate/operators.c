@@ -266,11 +266,10 @@ static void delete_token_op(mutation *m, ir_op *op) {
     }
 }
 
-/* What was not computed from the same elements: loaded, pulled, or reduced. */
+/* What was not computed from the same elements. */
 static bool is_element(const ir_op *op) {
     return op->opcode == IR_LOAD || op->opcode == IR_PULL || op->opcode == IR_GET ||
-           op->opcode == IR_FOLD || op->opcode == IR_COMBINE || op->opcode == IR_CONSTANT ||
-           op->opcode == IR_BROADCAST || op->opcode == IR_FOR;
+           op->opcode == IR_CONSTANT || op->opcode == IR_BROADCAST;
 }
 
 static void store_other(mutation *m, ir_op *op) {
