@@ -13,7 +13,7 @@
 enum {
     GROUPS = 4,
     WORK = 120000,        /* positions replayed without signatures, */
-    SIGNED_WORK = 120000, /* with signatures, */
+    SIGNED_WORK = 200000, /* with signatures, */
     TILE_WORK = 60000,    /* and elements of the tile program; */
     THOROUGH = 24         /* times that, when there is time */
 };

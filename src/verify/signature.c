@@ -283,6 +283,31 @@ static signature added(signature_table *table, ir_opcode opcode, signature a, si
     return interned_partial(table, x);
 }
 
+void signature_sum_add(signature_table *table, signature_sum *sum, ir_opcode opcode,
+                       base_dtype dtype, signature element) {
+    bool constant = is_constant(table, element);
+    if (element == SIGNATURE_UNKNOWN || (element == SIGNATURE_CONSTANT && !table->counts))
+        sum->unknown = true;
+    if (constant && element != SIGNATURE_CONSTANT &&
+        is_identity(&table->entries[element], opcode, dtype))
+        return;
+    entry added_one = as_partial(table, opcode, element);
+    sum->sum += added_one.sum;
+    sum->only = sum->count == 0 ? added_one.only : (signature)SIGNATURE_UNKNOWN;
+    sum->count++;
+}
+
+signature signature_sum_mark(signature_table *table, const signature_sum *sum, ir_opcode opcode,
+                             signature identity) {
+    if (sum->unknown)
+        return SIGNATURE_UNKNOWN;
+    return sum->count == 0 ? identity
+                           : interned_partial(table, (entry){.kind = ENTRY_PARTIAL,
+                                                             .joined = (uint16_t)opcode,
+                                                             .only = sum->only,
+                                                             .sum = sum->sum});
+}
+
 static bool is_partial(const signature_table *table, signature a, ir_opcode opcode) {
     return table->entries[a].kind == ENTRY_PARTIAL && table->entries[a].joined == opcode;
 }

@@ -61,6 +61,20 @@ bool signature_joins(ir_opcode opcode, base_dtype dtype);
 signature signature_single(signature_table *table, signature a);
 /* A partial result as the one source that it is to others; anything else as it is. */
 signature signature_settled(signature_table *table, signature a);
+/* A partial result that is made at once: begun with zeros, elements of `opcode` added in any order.
+ */
+typedef struct signature_sum {
+    uint64_t sum;
+    signature only; /* the one element */
+    int64_t count;
+    bool unknown;
+} signature_sum;
+
+void signature_sum_add(signature_table *table, signature_sum *sum, ir_opcode opcode,
+                       base_dtype dtype, signature element);
+/* `identity` where nothing was added. */
+signature signature_sum_mark(signature_table *table, const signature_sum *sum, ir_opcode opcode,
+                             signature identity);
 bool signature_is_partial(const signature_table *table, signature a);
 /* Whether it comes from constants alone. */
 bool signature_is_constant(const signature_table *table, signature a);

@@ -115,6 +115,11 @@ static signature_value converted(const signature_setting *setting, const ir_op *
     return numbered(setting, a.mark, explore_converted(op, a.number));
 }
 
+/* false and anything, true or anything. */
+static bool decides(ir_opcode opcode, signature_value known) {
+    return (opcode == IR_AND && known.number == 0) || (opcode == IR_OR && known.number != 0);
+}
+
 signature_value signature_combined(const signature_setting *setting, ir_opcode opcode,
                                    base_dtype dtype, signature_value a, signature_value b) {
     explore_function function = explore_integer_function(opcode);
@@ -123,6 +128,8 @@ signature_value signature_combined(const signature_setting *setting, ir_opcode o
         return signature_of_number(setting,
                                    explore_wrapped(dtype, function(dtype, a.number, b.number)));
     signature mark = signature_joined(setting->table, opcode, dtype, a.mark, b.mark);
+    if (dtype == BASE_BOOL && a.known != b.known && decides(opcode, a.known ? a : b))
+        return (signature_value){.mark = mark, .known = true, .number = opcode == IR_OR};
     if (!a.known || !b.known || function == NULL)
         return signature_nothing(mark);
     return numbered(setting, mark, explore_wrapped(dtype, function(dtype, a.number, b.number)));

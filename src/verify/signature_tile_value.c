@@ -112,28 +112,66 @@ static void forget_mixtures(const signature_tile_run *run, const signature_tile 
         result->items[i].mark = SIGNATURE_UNKNOWN;
 }
 
-static void compute_reduce(signature_tile_run *run, const ir_op *op, signature_tile *result) {
+/* How far the result's element moves per axis of what is reduced. */
+static void reduced_strides(const signature_tile *from, int axis, int64_t strides[IR_MAX_RANK]) {
+    int64_t stride = 1;
+    for (int d = from->rank - 1; d >= 0; d--) {
+        strides[d] = d == axis ? 0 : stride;
+        stride *= d == axis ? 1 : from->extent[d];
+    }
+}
+
+static void reduce_numbers(signature_tile_run *run, const ir_op *op, signature_tile *result) {
     const signature_tile *from = signature_tile_of(run, op->operands[0]);
     const ir_attributes *attributes = &op->attributes;
     base_dtype dtype = ir_monoid_state(attributes->monoid, op->operands[0]->type.dtype);
     ir_opcode opcode = signature_joining_opcode(attributes->monoid, attributes->nan, dtype);
-    ir_constant identity = ir_monoid_identity(attributes->monoid, op->operands[0]->type.dtype);
-    int64_t strides[IR_MAX_RANK] = {0}, stride = 1;
-    for (int d = from->rank - 1; d >= 0; d--) {
-        strides[d] = d == attributes->axis ? 0 : stride;
-        stride *= d == attributes->axis ? 1 : from->extent[d];
-    }
-    for (int64_t i = 0; i < result->count; i++)
-        result->items[i] = signature_of_literal(run->setting, &identity);
+    int64_t strides[IR_MAX_RANK] = {0};
     signature_walk walk = walk_of(from);
+    reduced_strides(from, attributes->axis, strides);
     for (int64_t k = 0; k < from->count; k++) {
         signature_value *state = &result->items[element_of(&walk, strides)];
         if (walk.at[attributes->axis] < from->domain[attributes->axis])
             *state = signature_combined(run->setting, opcode, dtype, *state, from->items[k]);
         signature_walk_next(&walk);
     }
-    if (!base_dtype_is_float(dtype))
-        forget_mixtures(run, from, result);
+    forget_mixtures(run, from, result);
+}
+
+static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_tile *result) {
+    const signature_tile *from = signature_tile_of(run, op->operands[0]);
+    const ir_attributes *attributes = &op->attributes;
+    base_dtype dtype = ir_monoid_state(attributes->monoid, op->operands[0]->type.dtype);
+    ir_opcode opcode = signature_joining_opcode(attributes->monoid, attributes->nan, dtype);
+    int64_t strides[IR_MAX_RANK] = {0};
+    signature_walk walk = walk_of(from);
+    reduced_strides(from, attributes->axis, strides);
+    signature_sum *sums = BASE_NEW_ARRAY(run->arena, signature_sum, result->count + 1);
+    for (int64_t k = 0; k < from->count; k++) {
+        if (walk.at[attributes->axis] < from->domain[attributes->axis])
+            signature_sum_add(run->setting->table, &sums[element_of(&walk, strides)], opcode, dtype,
+                              from->items[k].mark);
+        signature_walk_next(&walk);
+    }
+    for (int64_t i = 0; i < result->count; i++)
+        result->items[i].mark =
+            signature_sum_mark(run->setting->table, &sums[i], opcode, result->items[i].mark);
+}
+
+static void compute_reduce(signature_tile_run *run, const ir_op *op, signature_tile *result) {
+    base_dtype dtype = op->operands[0]->type.dtype;
+    ir_constant identity = ir_monoid_identity(op->attributes.monoid, dtype);
+    for (int64_t i = 0; i < result->count; i++)
+        result->items[i] = signature_of_literal(run->setting, &identity);
+    if (base_dtype_is_float(dtype))
+        reduce_floats(run, op, result);
+    else
+        reduce_numbers(run, op, result);
+    /* an axis that has one element by its type is no reduction */
+    const layout_extent *extent = op->operands[0]->type.extent[op->attributes.axis];
+    for (int64_t i = 0; i < result->count && layout_extent_is(&run->module->extents, extent, 1);
+         i++)
+        result->items[i].mark = signature_settled(run->setting->table, result->items[i].mark);
 }
 
 bool signature_tile_compute(signature_tile_run *run, const ir_op *op) {
