@@ -33,7 +33,7 @@ typedef enum replay_plane {
 /* Signatures by position, or one for all; shared by values that have the same. */
 typedef struct replay_marks {
     int references, count;
-    bool partial;              /* some may be a partial result */
+    bool special;              /* some may be partial results or constants */
     struct replay_marks *next; /* in the list of free ones */
     signature *items;
 } replay_marks;

@@ -25,7 +25,7 @@ static replay_marks *new_marks(replay *r, int count) {
     }
     marks->references = 0;
     marks->count = count;
-    marks->partial = false;
+    marks->special = false;
     return marks;
 }
 
@@ -89,8 +89,9 @@ void replay_set_begin(replay *r, replay_value *value) {
 
 void replay_set(replay *r, replay_value *value, int position, signature_value to) {
     value->marks->items[position] = to.mark;
-    value->marks->partial =
-        value->marks->partial || signature_is_partial(r->setting.table, to.mark);
+    value->marks->special = value->marks->special ||
+                            signature_is_partial(r->setting.table, to.mark) ||
+                            signature_is_constant(r->setting.table, to.mark);
     uint64_t bit = UINT64_C(1) << (position % 64);
     uint64_t *unnumbered = &value->plane[REPLAY_UNNUMBERED][position / 64];
     *unnumbered = to.known ? *unnumbered & ~bit : *unnumbered | bit;
@@ -120,7 +121,7 @@ static bool comes_from_one(const replay *r, const ir_op *op, replay_marks **one)
         const replay_value *operand = replay_of(r, op->operands[i]);
         if (operand->marks == NULL)
             continue;
-        if (operand->marks->partial || (*one != NULL && *one != operand->marks))
+        if (operand->marks->special || (*one != NULL && *one != operand->marks))
             return false;
         *one = operand->marks;
     }
