@@ -9,13 +9,7 @@
 
 enum { SOURCES = 1024 /* of a set; more are unknown */, MEMO = 1 << 12, NUMBERS = 1 << 10 };
 
-typedef enum entry_kind {
-    ENTRY_SPECIAL,
-    ENTRY_CONSTANT,
-    ENTRY_SET,
-    ENTRY_PARTIAL,
-    ENTRY_SINGLE /* signature_single: `only`, perhaps partial */
-} entry_kind;
+typedef enum entry_kind { ENTRY_SPECIAL, ENTRY_CONSTANT, ENTRY_SET, ENTRY_PARTIAL } entry_kind;
 
 typedef struct entry {
     uint64_t hash;
@@ -203,7 +197,7 @@ bool signature_literal_value(const signature_table *table, signature a, double *
 
 signature signature_settled(signature_table *table, signature a) {
     const entry *e = &table->entries[a];
-    if (e->kind != ENTRY_PARTIAL && e->kind != ENTRY_SINGLE)
+    if (e->kind != ENTRY_PARTIAL)
         return a;
     if (e->only != SIGNATURE_UNKNOWN)
         return e->only;
@@ -312,20 +306,6 @@ static bool is_partial(const signature_table *table, signature a, ir_opcode opco
     return table->entries[a].kind == ENTRY_PARTIAL && table->entries[a].joined == opcode;
 }
 
-static bool is_single(const signature_table *table, signature a, ir_opcode opcode) {
-    return table->entries[a].kind == ENTRY_SINGLE && table->entries[a].joined == opcode;
-}
-
-signature signature_single(signature_table *table, signature a) {
-    entry content = table->entries[a];
-    if (content.kind != ENTRY_PARTIAL || content.only == SIGNATURE_UNKNOWN)
-        return a;
-    const uint64_t words[] = {(uint64_t)content.joined, (uint64_t)content.only};
-    content.kind = ENTRY_SINGLE;
-    content.hash = mixed_words(ENTRY_SINGLE, words, 2);
-    return interned(table, &content);
-}
-
 /* A constant meets a value: the identity begins a partial result. */
 static signature constant_joined(signature_table *table, ir_opcode opcode, base_dtype dtype,
                                  signature constant, signature b) {
@@ -360,8 +340,6 @@ signature signature_joined(signature_table *table, ir_opcode opcode, base_dtype 
         return SIGNATURE_UNKNOWN;
     if (!signature_joins(opcode, dtype))
         return signature_union(table, a, b);
-    if (is_single(table, a, opcode) || is_single(table, b, opcode))
-        return SIGNATURE_UNKNOWN;
     bool constant_a = is_constant(table, a), constant_b = is_constant(table, b);
     if (constant_a && constant_b)
         return constants_joined(table, opcode, dtype, a, b);

@@ -55,10 +55,6 @@ signature signature_joined(signature_table *table, ir_opcode opcode, base_dtype 
                            signature b);
 /* Whether the op joins elements to a reduction in values of the dtype. */
 bool signature_joins(ir_opcode opcode, base_dtype dtype);
-/* What a reduction of one element leaves: the element itself, or a partial result that it has
- * entered; of what joins it by the same op nothing is known. Anything else than a partial result of
- * one element: as it is. */
-signature signature_single(signature_table *table, signature a);
 /* A partial result as the one source that it is to others; anything else as it is. */
 signature signature_settled(signature_table *table, signature a);
 /* A partial result that is made at once: begun with zeros, elements of `opcode` added in any order.
