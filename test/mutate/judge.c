@@ -134,16 +134,21 @@ static bool same_on(judge *j, base_arena *arena, const ir_module *changed, int i
     return true;
 }
 
+/* In an arena of its own, so that what a mutant asks for is given back. */
+static __attribute__((noinline)) bool same_apart(judge *j, const ir_module *changed, int input) {
+    base_arena arena;
+    jmp_buf exhausted;
+    base_arena_init(&arena, base_allocator_default(), &exhausted);
+    volatile bool same = false;
+    if (setjmp(exhausted) == 0)
+        same = same_on(j, &arena, changed, input);
+    base_arena_free(&arena);
+    return same;
+}
+
 bool judge_says_same(judge *j, const ir_module *changed) {
-    for (int i = 0; i < INPUTS; i++) {
-        base_arena arena;
-        jmp_buf exhausted;
-        base_arena_init(&arena, base_allocator_default(), &exhausted);
-        bool same =
-            setjmp(exhausted) == 0 && (!j->inputs[i].valid || same_on(j, &arena, changed, i));
-        base_arena_free(&arena);
-        if (!same)
+    for (int i = 0; i < INPUTS; i++)
+        if (j->inputs[i].valid && !same_apart(j, changed, i))
             return false;
-    }
     return true;
 }

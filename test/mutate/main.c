@@ -72,22 +72,28 @@ static void judge_mutant(const options *o, const ir_module *module, judge *j, in
     print_difference(line_of(arena, module), line_of(arena, mutant));
 }
 
-static void mutate_module(const options *o, const ir_module *module, judge *j) {
-    for (int number = 0; mutate_operator_name(number) != NULL; number++) {
-        bool more = true;
-        for (int64_t site = (int64_t)(o->seed % (uint64_t)o->every); more; site += o->every) {
-            base_arena arena;
-            jmp_buf exhausted;
-            base_arena_init(&arena, base_allocator_default(), &exhausted);
-            if (setjmp(exhausted) == 0) {
-                ir_module *mutant = ir_module_clone(&arena, module);
-                more = mutate_apply(number, mutant, site);
-                if (more)
-                    judge_mutant(o, module, j, number, mutant, &arena);
-            }
-            base_arena_free(&arena);
-        }
+/* False: the operator has no such site. */
+static __attribute__((noinline)) bool mutate_site(const options *o, const ir_module *module,
+                                                  judge *j, int number, int64_t site) {
+    base_arena arena;
+    jmp_buf exhausted;
+    base_arena_init(&arena, base_allocator_default(), &exhausted);
+    volatile bool more = true;
+    if (setjmp(exhausted) == 0) {
+        ir_module *mutant = ir_module_clone(&arena, module);
+        more = mutate_apply(number, mutant, site);
+        if (more)
+            judge_mutant(o, module, j, number, mutant, &arena);
     }
+    base_arena_free(&arena);
+    return more;
+}
+
+static void mutate_module(const options *o, const ir_module *module, judge *j) {
+    for (int number = 0; mutate_operator_name(number) != NULL; number++)
+        for (int64_t site = (int64_t)(o->seed % (uint64_t)o->every);
+             mutate_site(o, module, j, number, site); site += o->every) {
+        }
 }
 
 static int mutate_file(const options *o, const char *path, planner_family family) {
