@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CROFT = os.environ.get("CROFT", str(ROOT / "build" / "croft"))
 COUNTS = {"check": 12, "check-long": 200}
 TIME_LIMIT_S = 60
-MACHINE = "cpu-avx2"
+MACHINES = ["cpu-avx2", "sm_90"]  # one vector of lanes; several subgroups and scratch
 LISTS = [None, "fold,hoist,dead,canonicalise,dead,map,merge,fold,hoist,dead,expand,dead,merge,fold"]
 
 
@@ -46,7 +46,8 @@ def inputs_of(head, words):
         name, value = word.split("=", 1)
         if re.search(rf"%{name}: (in|inout) ", head):
             inputs.append(f"{name}={value.split(',/')[0]}")
-        elif re.search(rf"[(,] ?{name}: \w", head):
+        elif re.search(rf"[(,] ?{name}: \w", head) or re.search(rf"[\[ ]{name}[,\] ]",
+                                                                head.split("(")[0]):
             inputs.append(word)
     return inputs
 
@@ -63,9 +64,10 @@ def judge(seed):
         if code:
             return f"emit: exit {code}\n{findings}\n{kernel.text}"
     inputs = inputs_of(text.split("\n", 1)[0], words)
+    machine = MACHINES[seed % 2]
     for plan in ("fallback", "row"):
         for passes in LISTS:
-            opt = ["opt", "-", "--check-passes", "--machine", MACHINE, "--plan", plan, *inputs]
+            opt = ["opt", "-", "--check-passes", "--machine", machine, "--plan", plan, *inputs]
             opt += ["-p", passes] if passes else []
             code, _, findings = run(opt, text)
             if code and "[row-plan-refused]" not in findings:
