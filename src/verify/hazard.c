@@ -19,7 +19,7 @@
 
 enum {
     JUDGED = 1 << 10, /* accesses whose pairs are remembered */
-    STEPS = 1 << 26,  /* pairs that are looked at */
+    STEPS = 1 << 24,  /* pairs that are looked at, and sixteens of their cells */
     SAID = 64,        /* findings that are not made twice */
     STALE = 4         /* beside the order: made in an earlier iteration than its base now */
 };
@@ -136,6 +136,7 @@ static void check_pair(flow *f, int before, int now, uint8_t pending) {
         *judged = 1;
     }
     const hazard_access *a = &h->accesses[before], *b = &h->accesses[now];
+    f->steps -= h->blocks * (a->span < b->span ? a->span : b->span) / 16;
     if (hazard_accesses_meet(h, a, b, (hazard_order)(pending & 3), (pending & STALE) != 0, &cell))
         report_race(f, a, b, cell);
 }
@@ -204,6 +205,7 @@ static void check_written(flow *f, const hazard_state *s, const hazard_access *a
 
 static void flow_access(flow *f, int now, hazard_state *s) {
     const hazard_access *access = &f->h.accesses[now];
+    f->steps -= f->h.blocks * f->h.arrays[access->array].cells / 64;
     check_pending(f, s, now);
     if (!access->writes)
         check_written(f, s, access);

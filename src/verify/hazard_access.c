@@ -190,7 +190,11 @@ void hazard_access_make(hazards *h, const ir_op *op, hazard_access *access) {
         p.target = hazard_value(h, op->operands[form->block]);
     access->targets_known = !access->remote || (p.target.known && p.target.base == NULL);
     access->cells_known = p.cell.known && choose_span(h, &p, access);
-    touch_all(h, access, &p);
+    h->work -= access->cells_known ? h->blocks * access->span : 0;
+    if (h->work < 0)
+        touch_anything(h, access);
+    else
+        touch_all(h, access, &p);
 }
 
 /* ---- two accesses ---- */
@@ -217,19 +221,33 @@ static bool anywhere_meet(const hazards *h, const hazard_access *a, const hazard
     return !local && are_apart(h, all[0], all[1], order);
 }
 
-/* Who touches a cell of the target; any target where the access does not know its own. */
-static hazard_owner owner_at(const hazards *h, const hazard_access *access, int target,
-                             int64_t cell, bool every_target) {
-    hazard_owner owner = {0};
-    int64_t at = cell - access->low;
-    if (at < 0 || at >= access->span)
-        return owner;
-    if (!access->targets_known)
-        return access->owner[at];
-    for (int t = 0; t < h->blocks; t++)
-        if (every_target || t == target)
-            owner = joined(h, owner, access->owner[t * access->span + at]);
+/* Who touches a cell, counted from the first one that is followed, in any block. */
+static hazard_owner owner_anywhere(const hazards *h, const hazard_access *access, int64_t at) {
+    hazard_owner owner = access->owner[at];
+    for (int t = 1; t < h->blocks && access->targets_known; t++)
+        owner = joined(h, owner, access->owner[t * access->span + at]);
     return owner;
+}
+
+/* The first cell where they meet, INT64_MIN: none. target: in that block; -1: blocks are not told
+ * apart. */
+static int64_t cell_of_meeting(const hazards *h, const hazard_access *a, const hazard_access *b,
+                               hazard_order order, int target) {
+    int64_t a_end = a->low + a->span, b_end = b->low + b->span;
+    int64_t first = a->low > b->low ? a->low : b->low, end = a_end < b_end ? a_end : b_end;
+    const hazard_owner *x = a->owner + (target > 0 ? target * a->span : 0);
+    const hazard_owner *y = b->owner + (target > 0 ? target * b->span : 0);
+    for (int64_t c = first; c < end; c++) {
+        hazard_owner of_a = x[c - a->low], of_b = y[c - b->low];
+        if (target < 0) {
+            of_a = owner_anywhere(h, a, c - a->low);
+            of_b = owner_anywhere(h, b, c - b->low);
+        }
+        if (of_a.crowd != HAZARD_NOBODY && of_b.crowd != HAZARD_NOBODY &&
+            are_apart(h, of_a, of_b, order))
+            return c;
+    }
+    return INT64_MIN;
 }
 
 bool hazard_accesses_meet(const hazards *h, const hazard_access *a, const hazard_access *b,
@@ -241,15 +259,13 @@ bool hazard_accesses_meet(const hazards *h, const hazard_access *a, const hazard
         return false;
     if (!a->cells_known || !b->cells_known || !same_base(h, a, b, stale))
         return anywhere_meet(h, a, b, order);
-    bool every = !a->targets_known || !b->targets_known;
-    int64_t low = a->low > b->low ? a->low : b->low;
-    int64_t a_end = a->low + a->span, b_end = b->low + b->span;
-    for (int target = 0; target < (every ? 1 : h->blocks); target++)
-        for (int64_t c = low; c < a_end && c < b_end; c++)
-            if (are_apart(h, owner_at(h, a, target, c, every), owner_at(h, b, target, c, every),
-                          order)) {
-                *cell = a->base == NULL ? c : -1;
-                return true;
-            }
+    bool apart = a->targets_known && b->targets_known;
+    for (int target = apart ? 0 : -1; target < (apart ? h->blocks : 0); target++) {
+        int64_t met = cell_of_meeting(h, a, b, order, target);
+        if (met == INT64_MIN)
+            continue;
+        *cell = a->base == NULL ? met : -1;
+        return true;
+    }
     return false;
 }

@@ -13,7 +13,10 @@
 
 typedef uint64_t depends;
 
-enum { BITS = 16 }; /* of a lane, and of a subgroup */
+enum {
+    BITS = 16,     /* of a lane, and of a subgroup */
+    WORK = 1 << 22 /* ops that are visited */
+};
 static const depends LANES = 0xffff, SUBGROUPS = 0xffff0000, BLOCK = UINT64_C(1) << 32,
                      CLUSTER = UINT64_C(1) << 33;
 
@@ -23,6 +26,7 @@ typedef struct facts {
     depends team;    /* bits that lane and subgroup numbers have */
     depends program; /* what tells programs apart within a team */
     bool changed;
+    int64_t work; /* that is left; 0: everything may depend on everything */
 } facts;
 
 /* ---- affine forms ---- */
@@ -162,12 +166,12 @@ static void walk_for(facts *f, const ir_op *op) {
         walk_region(f, body);
         join_yield(f, op, body, bounds);
         outer = outer || f->changed;
-    } while (f->changed);
+    } while (f->changed && f->work > 0);
     f->changed = outer;
 }
 
 static void walk_region(facts *f, const ir_region *region) {
-    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+    for (const ir_op *op = region->first; op != NULL && f->work-- > 0; op = op->next) {
         if (op->opcode == IR_FOR) {
             walk_for(f, op);
             continue;
@@ -275,12 +279,14 @@ static bool is_formed(const verify_state *state, const ir_region *region) {
 
 void verify_lane_facts(verify_state *state) {
     const ir_module *module = state->module;
-    facts f = {.state = state, .program = program_bits(module)};
+    facts f = {.state = state, .program = program_bits(module), .work = WORK};
     f.team = bits_below(ir_module_subgroup_lanes(module)) | bits_below(ir_module_subgroups(module))
                                                                 << BITS;
     if (!is_formed(state, &module->body))
         return;
     f.of = BASE_NEW_ARRAY(state->diagnostics->arena, depends, module->next_value + 1);
     walk_region(&f, &module->body);
+    for (int64_t i = 0; i < module->next_value && f.work <= 0; i++)
+        f.of[i] = LANES | SUBGROUPS | BLOCK | CLUSTER;
     check_region(&f, NULL, &module->body, 0);
 }

@@ -12,6 +12,8 @@
  */
 #include "verify/verify_internal.h"
 
+enum { WORK = 1 << 22 }; /* ops that are looked at for uses of tokens whose arrays others reach */
+
 typedef struct token_walk {
     verify_state *state;
     bool *used;     /* by number: on some path to here */
@@ -19,6 +21,7 @@ typedef struct token_walk {
     int32_t loops;  /* around the walk */
     int32_t *trail; /* numbers of what was used up, in order */
     int64_t trail_count, trail_capacity;
+    int64_t work;
     bool *reached;   /* by number of an array: another block puts to it ... */
     bool *read_from; /* ... or gets from it */
 } token_walk;
@@ -145,26 +148,25 @@ static void rule_token_state(verify_state *state, const ir_op *op) {
 
 /* ---- the end ---- */
 /* Every path through the rest of the region uses the token up. */
-static bool always_used(const ir_region *region, const ir_op *from, const ir_value *token) {
-    for (const ir_op *op = from != NULL ? from : region->first; op != NULL; op = op->next) {
+static bool always_used(token_walk *w, const ir_op *from, const ir_value *token) {
+    for (const ir_op *op = from; op != NULL && w->work-- > 0; op = op->next) {
         for (int i = 0; i < op->operand_count; i++)
             if (op->operands[i] == token && op->opcode != IR_GET)
                 return true;
-        if (op->opcode == IR_IF && always_used(op->regions[0], NULL, token) &&
-            always_used(op->regions[1], NULL, token))
+        if (op->opcode == IR_IF && always_used(w, op->regions[0]->first, token) &&
+            always_used(w, op->regions[1]->first, token))
             return true;
     }
     return false;
 }
 
-static void check_end(token_walk *w, const ir_op *op, const ir_value *token,
-                      const ir_region *region, const ir_op *from) {
+static void check_end(token_walk *w, const ir_op *op, const ir_value *token, const ir_op *from) {
     if (!is_token(token))
         return;
     const ir_value *array = token->type.scratch;
     bool written = token->type.state == IR_TOKEN_WRITTEN && w->reached[array->number];
     bool read = token->type.state == IR_TOKEN_PUBLISHED && w->read_from[array->number];
-    if ((written || read) && !always_used(region, from, token))
+    if ((written || read) && !always_used(w, from, token))
         verify_report(w->state, VERIFY_TOKEN_END, op, "a sync that takes the token, on every path",
                       "the kernel may end while another block %s the array",
                       written ? "puts to" : "gets from");
@@ -199,7 +201,7 @@ static void walk_op(token_walk *w, const ir_op *op) {
     rule_token_state(w->state, op);
     rule_token_linear(w, op);
     for (int i = 0; i < op->result_count; i++)
-        check_end(w, op, op->results[i], op->parent, op->next);
+        check_end(w, op, op->results[i], op->next);
     if (op->opcode == IR_IF) {
         walk_branches(w, op);
         return;
@@ -213,7 +215,7 @@ static void walk_op(token_walk *w, const ir_op *op) {
 static void walk_region(token_walk *w, const ir_op *owner, const ir_region *region) {
     for (int i = 0; i < region->argument_count; i++) {
         w->depth[region->arguments[i]->number] = w->loops;
-        check_end(w, owner, region->arguments[i], region, region->first);
+        check_end(w, owner, region->arguments[i], region->first);
     }
     for (const ir_op *op = region->first; op != NULL; op = op->next)
         walk_op(w, op);
@@ -233,7 +235,7 @@ static bool is_formed(const verify_state *state, const ir_region *region) {
 void verify_tokens(verify_state *state) {
     base_arena *arena = state->diagnostics->arena;
     int64_t values = state->module->next_value + 1;
-    token_walk w = {.state = state};
+    token_walk w = {.state = state, .work = WORK};
     if (!is_formed(state, &state->module->body))
         return;
     w.used = BASE_NEW_ARRAY(arena, bool, values);
