@@ -184,10 +184,11 @@ static void print_steps(base_text *out, const layout_conversion *conversion) {
     base_text_string(out, "  rename     source slots in the order of the destination's:");
     print_slots(out, shuffle, layout_shuffle_rename);
     if (conversion->class_ == LAYOUT_SHUFFLE) {
-        base_text_format(out, "  shuffle    source lane = L * lane ^ c(slot)%s\n",
+        base_text_format(out, "  shuffle    source thread = L * thread ^ c(slot)%s\n",
                          shuffle->exclusive_or ? ", L = identity: a butterfly" : "");
         if (!shuffle->exclusive_or)
-            print_masks(out, "    L        columns:", shuffle->linear, shuffle->lane_bits);
+            print_masks(out, "    L        columns by thread bit:", shuffle->linear,
+                        shuffle->thread_bits);
         base_text_string(out, "    c        by slot:");
         print_slots(out, shuffle, layout_shuffle_offset);
     }

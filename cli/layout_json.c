@@ -231,7 +231,7 @@ static void write_shuffle(base_json *json, const layout_conversion *conversion) 
     write_masks(json, "before", shuffle->before, shuffle->thread_bits);
     write_masks(json, "rename_columns", shuffle->rename, shuffle->slot_bits);
     base_json_integer(json, "rename_constant", shuffle->rename_constant);
-    write_masks(json, "lane_columns", shuffle->linear, shuffle->lane_bits);
+    write_masks(json, "thread_columns", shuffle->linear, shuffle->thread_bits);
     write_masks(json, "offset_columns", shuffle->offset, shuffle->slot_bits);
     base_json_integer(json, "offset_constant", shuffle->offset_constant);
     write_masks(json, "after", shuffle->after, shuffle->thread_bits);

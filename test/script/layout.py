@@ -71,6 +71,14 @@ def bits(order, mask, slots):
     return owners
 
 
+def gf2(columns, thread_bits):
+    owners = [None] * (1 << len(columns))
+    for position in range(1 << len(columns)):
+        owners[apply(columns, position)] = (position & ((1 << thread_bits) - 1),
+                                            position >> thread_bits)
+    return owners
+
+
 def blocked(size, workers, vector, shift=0):
     places = [i + shift for i in range(size)]
     return [(p // vector % workers, p // vector // workers * vector + p % vector) for p in places]
@@ -209,7 +217,7 @@ def apply(columns, number):
     return functools.reduce(lambda a, b: a ^ b, picked, 0)
 
 
-def play_shuffle(steps, source, threads, lanes, slots):
+def play_shuffle(steps, source, threads, slots):
     """What each (thread, slot) holds after the four steps; `source` is what it held before."""
     def rename(slot):
         return apply(steps["rename_columns"], slot) ^ steps["rename_constant"]
@@ -221,8 +229,7 @@ def play_shuffle(steps, source, threads, lanes, slots):
     for thread in range(threads):
         for slot in range(slots):
             asked = slot ^ apply(steps["after"], thread)
-            lane = apply(steps["lane_columns"], thread % lanes) ^ offset(asked)
-            giver = thread // lanes * lanes + lane
+            giver = apply(steps["thread_columns"], thread) ^ offset(asked)
             register = rename(asked) ^ apply(steps["before"], giver)
             result[thread, slot] = source[giver, register]
     return result
@@ -245,15 +252,20 @@ CONVERSIONS = [
     ("bits(1, 0, 2, 3, 4, xor=9)", "identity(32)", "shuffle"),
     ("bits(5, 6, 7, 0, 1, 2, 3, 4, xor=200, slots=8)", "bits(1, 7, 0, 2, 6, 3, 4, 5, slots=8)",
      "shuffle"),
+    ("gf2(lane 1 2 4 8 16 | subgroup 96 64)", "gf2(lane 2 1 12 4 16 | subgroup 97 66)", "shuffle"),
+    ("gf2(lane 3 2 4 8 16 | subgroup 32 | slot 64)", "gf2(lane 64 1 4 8 16 | subgroup 34 | slot 2)",
+     "shuffle"),
     ("identity(256, slots=2)", "bits(6, 5, 4, 7, 3, 2, 1, 0, xor=3, slots=2)", "scratch"),
 ]
 
 
 def owners_of(text):
-    """By the definition of `identity` and `bits`, from the text."""
+    """By the definition of `identity`, `bits` and `gf2`, from the text: (thread, slot) by element."""
     numbers = [int(n) for n in re.findall(r"(?<![=\w])\d+", text)]
     named = dict(re.findall(r"(\w+)=(\d+)", text))
     slots = int(named.get("slots", 1))
+    if text.startswith("gf2"):
+        return gf2(numbers, len(re.findall(r" \d+", text.split("slot")[0])))
     return identity(numbers[0], slots) if text.startswith("identity") else \
         bits(numbers, int(named.get("xor", 0)), slots)
 
@@ -276,7 +288,7 @@ def check_convert():
             case(f"no_steps_{number}", got["shuffle"] is None
                  and got["scratch"]["elements"] == len(owners[0]), got["scratch"])
         else:
-            after = play_shuffle(got["shuffle"], held[0], threads, got["source"]["lanes"], slots)
+            after = play_shuffle(got["shuffle"], held[0], threads, slots)
             case(f"four_steps_{number}", after == held[1], got["shuffle"])
             case(f"at_most_a_shuffle_a_slot_{number}", got["shuffle"]["shuffles"] <= slots,
                  got["shuffle"])
