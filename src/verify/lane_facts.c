@@ -266,23 +266,12 @@ static depends bits_below(int64_t count) {
     return count > 1 ? bits_of(1, INT64_C(2) << floor_log2(count - 1)) : 0;
 }
 
-static bool is_formed(const verify_state *state, const ir_region *region) {
-    for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        if (!verify_op_is_formed(state, op))
-            return false;
-        for (int k = 0; k < op->region_count; k++)
-            if (!is_formed(state, op->regions[k]))
-                return false;
-    }
-    return true;
-}
-
 void verify_lane_facts(verify_state *state) {
     const ir_module *module = state->module;
     facts f = {.state = state, .program = program_bits(module), .work = WORK};
     f.team = bits_below(ir_module_subgroup_lanes(module)) | bits_below(ir_module_subgroups(module))
                                                                 << BITS;
-    if (!is_formed(state, &module->body))
+    if (!verify_region_is_formed(state, &module->body))
         return;
     f.of = BASE_NEW_ARRAY(state->diagnostics->arena, depends, module->next_value + 1);
     walk_region(&f, &module->body);

@@ -124,6 +124,17 @@ bool verify_op_is_formed(const verify_state *state, const ir_op *op) {
            verify_access_is_formed(state, op);
 }
 
+bool verify_region_is_formed(const verify_state *state, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (!verify_op_is_formed(state, op))
+            return false;
+        for (int k = 0; k < op->region_count; k++)
+            if (!verify_region_is_formed(state, op->regions[k]))
+                return false;
+    }
+    return true;
+}
+
 static void rule_op_level(verify_state *state, const ir_op *op) {
     static const int bits[] = {
         [IR_TILE] = IR_LEVEL_BIT_T, [IR_MAPPED] = IR_LEVEL_BIT_M, [IR_THREAD] = IR_LEVEL_BIT_R};

@@ -221,22 +221,11 @@ static void walk_region(token_walk *w, const ir_op *owner, const ir_region *regi
         walk_op(w, op);
 }
 
-static bool is_formed(const verify_state *state, const ir_region *region) {
-    for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        if (!verify_op_is_formed(state, op))
-            return false;
-        for (int k = 0; k < op->region_count; k++)
-            if (!is_formed(state, op->regions[k]))
-                return false;
-    }
-    return true;
-}
-
 void verify_tokens(verify_state *state) {
     base_arena *arena = state->diagnostics->arena;
     int64_t values = state->module->next_value + 1;
     token_walk w = {.state = state, .work = WORK};
-    if (!is_formed(state, &state->module->body))
+    if (!verify_region_is_formed(state, &state->module->body))
         return;
     w.used = BASE_NEW_ARRAY(arena, bool, values);
     w.depth = BASE_NEW_ARRAY(arena, int32_t, values);

@@ -39,6 +39,8 @@ void verify_walk(verify_state *state, const ir_region *region,
 /* Counts of operands, results, regions and arguments are those of the op, its regions end as they
  * must, and its access is formed. */
 bool verify_op_is_formed(const verify_state *state, const ir_op *op);
+bool verify_region_is_formed(const verify_state *state,
+                             const ir_region *region); /* each op in it */
 bool verify_operand_count_holds(const ir_op *op);
 bool verify_result_count_holds(const ir_op *op);
 bool verify_region_arguments_hold(const ir_op *op);
