@@ -27,9 +27,10 @@ const char *runner_complete_text(base_arena *arena, const ir_module *module) {
     return text.bytes;
 }
 
-bool pass_runner_verify(pass_runner *runner, const char *producer, const ir_module *module) {
+static bool verify_with(pass_runner *runner, const char *producer, const ir_module *module,
+                        verify_effort effort) {
     int before = runner->diagnostics->count;
-    if (verify_module(module, NULL, runner->diagnostics))
+    if (verify_module_with(module, NULL, effort, runner->diagnostics))
         return true;
     for (int i = before; i < runner->diagnostics->count; i++)
         runner->diagnostics->items[i].hint = base_diagnostics_text(
@@ -39,9 +40,21 @@ bool pass_runner_verify(pass_runner *runner, const char *producer, const ir_modu
     return false;
 }
 
+bool pass_runner_verify(pass_runner *runner, const char *producer, const ir_module *module) {
+    return verify_with(runner, producer, module, VERIFY_USUAL);
+}
+
 static bool verify_pass(pass_runner *runner, const pass_row *pass, const ir_module *module) {
     return pass_runner_verify(
         runner, base_diagnostics_text(runner->diagnostics, "pass %s", pass->name), module);
+}
+
+/* Where the module goes on to the next level: with more effort where passes are verified. */
+static bool verify_border(pass_runner *runner, const pass_row *pass, const ir_module *module) {
+    verify_effort effort =
+        (runner->checks & PASS_CHECK_VERIFY) != 0 ? VERIFY_THOROUGH : VERIFY_USUAL;
+    return verify_with(runner, base_diagnostics_text(runner->diagnostics, "pass %s", pass->name),
+                       module, effort);
 }
 
 /* ---- before ---- */
@@ -179,8 +192,7 @@ bool pass_runner_pipeline(pass_runner *runner, ir_module *module, ir_level first
             runner->stopped = step.pass == runner->stop_after;
         }
         bool border = !pass_pipeline_at(end, &next) || next.to != step.to || runner->stopped;
-        if (border && !(runner->checks & PASS_CHECK_VERIFY) &&
-            !verify_pass(runner, step.pass, module))
+        if (border && !verify_border(runner, step.pass, module))
             return false;
     }
     return true;

@@ -51,8 +51,9 @@ static bool run_tile(replay *r) {
 static void start_signing(replay *r) {
     const ir_module *module = r->state->module;
     r->setting.loaded = r->loaded;
-    r->signing = module->implements != NULL && r->signed_work > r->group_work &&
-                 *r->tile_work > r->group_tile_work;
+    /* groups of a cluster share the work of a program: that is not followed */
+    r->signing = module->implements != NULL && module->cluster <= 1 &&
+                 r->signed_work > r->group_work && *r->tile_work > r->group_tile_work;
     if (!r->signing)
         return;
     signature_memory_start(&r->wanted, r->arena, module->parameter_count);

@@ -112,6 +112,8 @@ bool verify_module_with(const ir_module *module, const char *disabled, verify_ef
         verify_loads(&state);
     if (state.broken == 0 && module->level != IR_THREAD)
         verify_facts(&state);
+    if (state.broken == 0 && module->level == IR_MAPPED)
+        verify_same_program(&state);
     if (state.broken == 0 && module->level == IR_THREAD)
         verify_thread_forms(&state);
     if (state.broken == 0 && module->level == IR_THREAD)

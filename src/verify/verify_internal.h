@@ -82,7 +82,8 @@ void verify_tokens(verify_state *state);
 void verify_hazards(verify_state *state); /* looks at no token */
 void verify_lane_facts(verify_state *state);
 void verify_value_ranges(verify_state *state);
-void verify_reductions(verify_state *state); /* thread; sets carry */
-void verify_replay(verify_state *state);     /* thread, after verify_reductions */
+void verify_reductions(verify_state *state);   /* thread; sets carry */
+void verify_replay(verify_state *state);       /* thread, after verify_reductions */
+void verify_same_program(verify_state *state); /* mapped: compared with the tile program */
 
 #endif

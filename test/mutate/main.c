@@ -1,6 +1,6 @@
 /* Mutants of thread modules against the verifier.
  *
- *     mutate [--verbose] [--every N] [--seed N] [--plan row|fallback] FILE.croft ...
+ *     mutate [--verbose] [--every N] [--seed N] [--plan row|fallback|FILE] FILE.croft ...
  *
  * Every operator (operators.h) is applied at every place (or every N-th) of the thread module of
  * each kernel under both plans. The verifier must refuse the mutant (killed), or the simulator must
@@ -110,6 +110,15 @@ static int mutate_file(const options *o, const char *path, planner_family family
                                .machine = machine_find("cpu-avx2"),
                                .family = family,
                                .stage = COMPILE_TO_THREAD};
+    static char plan_text[TEXT];
+    base_source plan = {.name = o->plan, .text = plan_text};
+    FILE *plan_file = o->plan != NULL ? fopen(o->plan, "rb") : NULL;
+    if (plan_file != NULL) {
+        plan.length = fread(plan_text, 1, TEXT - 1, plan_file);
+        fclose(plan_file);
+        plan_text[plan.length] = '\0';
+        request.plan = &plan;
+    }
     compile_result result;
     compile_run(&request, &result);
     int status = result.status == COMPILE_OK ? 0 : 1;
@@ -161,9 +170,12 @@ int main(int argc, char **argv) {
         } else {
             for (int family = 0; family < 2; family++) {
                 const char *plan = family == 0 ? "row" : "fallback";
-                if (o.plan != NULL && strcmp(plan, o.plan) != 0)
+                bool other = o.plan != NULL && strcmp(plan, o.plan) != 0;
+                bool own =
+                    o.plan != NULL && strcmp(o.plan, "row") != 0 && strcmp(o.plan, "fallback") != 0;
+                if (own ? family > 0 : other)
                     continue;
-                printf("%s, %s\n", argv[i], plan);
+                printf("%s, %s\n", argv[i], own ? o.plan : plan);
                 fflush(stdout);
                 status |= mutate_file(&o, argv[i], family == 0 ? PLANNER_ROW : PLANNER_FALLBACK);
             }
