@@ -4,7 +4,11 @@
  */
 #include "verify/replay_internal.h"
 
-enum { PROGRAMS = 3, WORK = 30000 /* elements; of each of both modules in all rounds */ };
+enum {
+    PROGRAMS = 3,
+    ROUNDS = 3,
+    WORK = 30000 /* elements; of each of both modules in all rounds */
+};
 
 /* The first, the last and one between along every axis. False: there is none. */
 static bool choose_program(const replay *r, int which, int64_t programs[IR_MAX_PROGRAMS]) {
@@ -53,7 +57,7 @@ void verify_same_program(verify_state *state) {
     r.tile = signature_tile_create(state, module->implements, &r.setting, &r.wanted);
     signature_tile_run *mapped = signature_tile_create(state, module, &r.setting, &r.stored);
     *signature_tile_work(r.tile) = *signature_tile_work(mapped) = WORK;
-    for (int round = 0; round < REPLAY_ROUNDS; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         replay_choose_sizes(&r, round);
         r.setting.round = round;
         if (!replay_start_round(&r, round))
