@@ -158,20 +158,31 @@ static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_ti
             signature_sum_mark(run->setting->table, &sums[i], opcode, result->items[i].mark);
 }
 
+/* An axis that has one element by its type is no reduction: the element goes on as it is, unless
+ * it is compared with itself on the way. */
+static void pass_on(signature_tile_run *run, const ir_op *op, signature_tile *result) {
+    const signature_tile *from = signature_tile_of(run, op->operands[0]);
+    bool compared =
+        op->attributes.nan == IR_NAN_IGNORE && base_dtype_is_float(op->operands[0]->type.dtype);
+    for (int64_t i = 0; i < result->count && from->domain[op->attributes.axis] > 0; i++) {
+        result->items[i] = from->items[i];
+        if (compared)
+            result->items[i].mark = signature_settled(run->setting->table, from->items[i].mark);
+    }
+}
+
 static void compute_reduce(signature_tile_run *run, const ir_op *op, signature_tile *result) {
     base_dtype dtype = op->operands[0]->type.dtype;
+    const layout_extent *extent = op->operands[0]->type.extent[op->attributes.axis];
     ir_constant identity = ir_monoid_identity(op->attributes.monoid, dtype);
     for (int64_t i = 0; i < result->count; i++)
         result->items[i] = signature_of_literal(run->setting, &identity);
-    if (base_dtype_is_float(dtype))
+    if (layout_extent_is(&run->module->extents, extent, 1))
+        pass_on(run, op, result);
+    else if (base_dtype_is_float(dtype))
         reduce_floats(run, op, result);
     else
         reduce_numbers(run, op, result);
-    /* an axis that has one element by its type is no reduction */
-    const layout_extent *extent = op->operands[0]->type.extent[op->attributes.axis];
-    for (int64_t i = 0; i < result->count && layout_extent_is(&run->module->extents, extent, 1);
-         i++)
-        result->items[i].mark = signature_settled(run->setting->table, result->items[i].mark);
 }
 
 bool signature_tile_compute(signature_tile_run *run, const ir_op *op) {
