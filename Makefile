@@ -4,6 +4,7 @@
 #   make demo     six row operators, checked and timed             needs the same
 #   make check    everything that must never break (TESTING.md)    needs `make deps`
 #   make check-long   what takes longer                            needs the same
+#   make mutate SEED=n   mutants of thread programs, by operator   needs the same
 #   make bench    the speed and memory figures of docs/performance.md
 #   make bless    rewrite what the golden tests of passes expect; look at the difference
 #   make format   clang-format over the C sources
@@ -16,7 +17,7 @@ PYTHON ?= $(shell for p in python3 /usr/bin/python3; do \
             $$p -c 'import numpy' 2>/dev/null && { command -v $$p; break; }; done)
 FORMATTED = $(shell find src cli bench test include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all build deps deps-build deps-check demo check check-run check-long bless bench format clean
+.PHONY: all build deps deps-build deps-check demo check check-run check-long mutate bless bench format clean
 
 all: build
 
@@ -50,6 +51,12 @@ check-long: deps-check
 
 bless: build
 	@$(PYTHON) test/pass/golden.py --bless
+
+SEED ?= 1
+mutate: deps-check
+	@cmake --preset release -DCROFT_TOOLS=ON >/dev/null
+	@cmake --build build -j$(JOBS) --target mutate
+	@$(PYTHON) test/mutate/run.py --seed $(SEED) -j$(JOBS)
 
 bench: build
 	@build/bench/bench_rows build/croft

@@ -1,6 +1,7 @@
 /* Mutants of thread modules against the verifier.
  *
- *     mutate [--verbose] [--every N] [--seed N] [--plan row|fallback|FILE] FILE.croft ...
+ *     mutate [--verbose] [--every N] [--seed N] [--machine NAME] [--plan row|fallback|FILE] KERNEL
+ * ...
  *
  * Every operator (operators.h) is applied at every place (or every N-th) of the thread module of
  * each kernel under both plans. The verifier must refuse the mutant (killed), or the simulator must
@@ -30,6 +31,7 @@ typedef struct options {
     int64_t every;
     uint64_t seed;
     const char *plan;
+    const machine *device;
 } options;
 
 static tally tallies[OPERATORS];
@@ -107,7 +109,7 @@ static int mutate_file(const options *o, const char *path, planner_family family
     base_source source = {.name = path, .text = text, .length = length};
     compile_request request = {.source = &source,
                                .partial = true,
-                               .machine = machine_find("cpu-avx2"),
+                               .machine = o->device,
                                .family = family,
                                .stage = COMPILE_TO_THREAD};
     static char plan_text[TEXT];
@@ -156,7 +158,7 @@ static int64_t report(void) {
 }
 
 int main(int argc, char **argv) {
-    options o = {.every = 1, .seed = 1};
+    options o = {.every = 1, .seed = 1, .device = machine_find("cpu-avx2")};
     int status = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--verbose") == 0) {
@@ -167,6 +169,10 @@ int main(int argc, char **argv) {
             o.seed = strtoull(argv[++i], NULL, 10);
         } else if (strcmp(argv[i], "--plan") == 0 && i + 1 < argc) {
             o.plan = argv[++i];
+        } else if (strcmp(argv[i], "--machine") == 0 && i + 1 < argc) {
+            o.device = machine_find(argv[++i]);
+            if (o.device == NULL)
+                return 2;
         } else {
             for (int family = 0; family < 2; family++) {
                 const char *plan = family == 0 ? "row" : "fallback";
