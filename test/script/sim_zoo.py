@@ -25,8 +25,8 @@ def inputs(text):
         sizes = "x".join(str(eval(size, {})) for size in sizes)  # `N + 1`
         form = f"randn:{sizes}:-20:3" if dtype in ("f32", "f16", "bf16") else f"arange:{sizes}"
         words.append(f"{name}={form}")
-    for name, known in re.findall(r"(\w+)(?: = (\d+))?[,\]]", re.search(r"@\w+\[([^\]]*\])", head)[0]
-                                  if re.search(r"@\w+\[", head) else ""):
+    declared = re.search(r"@\w+\[([^\]]*\])", head)
+    for name, known in re.findall(r"(\w+)(?: = (\d+))?[,\]]", declared[1] if declared else ""):
         bound = re.search(rf"in \w+\[[^\]]*\b{name}\b", head)
         if not known and not bound:
             words.append(f"{name}={SIZES.get(name, 4)}")
