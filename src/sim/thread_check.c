@@ -316,7 +316,16 @@ static const char *check_leaf(sim_team *team, const ir_op *op) {
 
 /* ---- the walk ---- */
 
+/* Ops that compute nothing give tokens at most. */
+static const char *check_results(const ir_op *op, int first) {
+    for (int i = first; i < op->result_count; i++)
+        if (op->results[i]->type.form != IR_FORM_TOKEN)
+            return "it gives a value that it does not compute";
+    return NULL;
+}
+
 static const char *check_op(sim_team *team, const ir_op *op) {
+    const char *reason = NULL;
     switch (op->opcode) {
     case IR_CONSTANT:
     case IR_SIZE:
@@ -335,13 +344,16 @@ static const char *check_op(sim_team *team, const ir_op *op) {
     case IR_COMBINE:
         return check_reduction(op);
     case IR_LOAD:
-    case IR_STORE:
-    case IR_PUT:
     case IR_GET:
         return check_access(team, op);
+    case IR_STORE:
+    case IR_PUT:
+        reason = check_access(team, op);
+        return reason != NULL ? reason : check_results(op, 0);
     case IR_SCRATCH:
     case IR_PRIVATE:
-        return check_array(team, op);
+        reason = check_array(team, op);
+        return reason != NULL ? reason : check_results(op, 1);
     case IR_PULL:
     case IR_PUSH:
         return check_private(op);
@@ -351,9 +363,9 @@ static const char *check_op(sim_team *team, const ir_op *op) {
     case IR_WHEN:
         return check_choice(op);
     case IR_SYNC:
-        return op->attributes.scope == IR_SCOPE_NONE ? "it has no scope" : NULL;
+        return op->attributes.scope == IR_SCOPE_NONE ? "it has no scope" : check_results(op, 0);
     case IR_YIELD:
-        return NULL;
+        return check_results(op, 0);
     default: /* the others are table ops, or do not stand at level thread */
         break;
     }

@@ -178,12 +178,40 @@ static void what_cannot_be_run_is_refused_with_a_reason(void **state) {
     refuses(*state, spoil_mask, "mask");
 }
 
+/* A yield that is given a result: nothing computes it. */
+static void a_value_that_nothing_computes_is_refused(void **state) {
+    fixture *f = *state;
+    ir_module *module = parse(f, "kernel @k[N = 4](%y: out i64[N]) level thread\n"
+                                 "  team 4\n"
+                                 "  groups 1\n"
+                                 "{\n"
+                                 "  %one = constant 1 : i64\n"
+                                 "  %c = constant true : bool\n"
+                                 "  %v = if %c : i64 {\n"
+                                 "    %b = yield %one : i64\n"
+                                 "    yield %b\n"
+                                 "  } else {\n"
+                                 "    yield %one\n"
+                                 "  }\n"
+                                 "  store %y[lane*1], %v\n"
+                                 "}\n");
+    int64_t y[4] = {0};
+    void *pointers[] = {y};
+    const int64_t words[] = {4, 1};
+    assert_int_equal(
+        sim_thread_run(&f->arena, module, pointers, words, &all_groups, &f->diagnostics),
+        SIM_REFUSED);
+    assert_non_null(strstr(f->diagnostics.items[0].message, "does not compute"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(strides_and_scalars_come_from_the_words, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_the_groups_of_the_range_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_grid_follows_the_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_run_ends_at_the_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_value_that_nothing_computes_is_refused, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_run_is_refused_with_a_reason, set_up,
                                         tear_down),
     };
