@@ -37,7 +37,7 @@ static const cli_pair *find_pair(const reader *r, const char *name) {
 
 static bool refuse(const reader *r, const char *name, const char *found, const char *expected) {
     base_diagnostic *d = base_diagnostics_add(r->diagnostics, "argument-value", nowhere,
-                                              "%.200s: no input for the interpretation", name);
+                                              "%.200s: no value that fits", name);
     d->found = found;
     d->expected = expected;
     return false;
@@ -54,15 +54,27 @@ static bool is_known(const reader *r, const cli_pair *pair) {
     return false;
 }
 
+static const char *list_names(const reader *r) {
+    base_text text;
+    base_text_init(&text, r->diagnostics->arena);
+    for (int i = 0; i < r->module->parameter_count; i++)
+        base_text_format(&text, "%s%s", i > 0 ? ", " : "", r->module->parameters[i].name);
+    for (int64_t s = 0; s < r->module->extents.symbol_count; s++)
+        base_text_format(&text, ", %s", r->module->extents.symbols[s].name);
+    return text.bytes;
+}
+
 static bool check_names(const reader *r) {
     bool good = true;
     for (int i = 0; i < r->options->pair_count; i++) {
         const cli_pair *pair = &r->options->pairs[i];
         if (is_known(r, pair))
             continue;
-        base_diagnostics_add(r->diagnostics, "unknown-name", nowhere,
-                             "`%.*s` is no parameter and no size of the module",
-                             pair->name_length > 100 ? 100 : pair->name_length, pair->name);
+        base_diagnostic *d =
+            base_diagnostics_add(r->diagnostics, "unknown-name", nowhere,
+                                 "`%.*s` is no parameter and no size of the module",
+                                 pair->name_length > 100 ? 100 : pair->name_length, pair->name);
+        d->expected = list_names(r);
         good = false;
     }
     return good;
@@ -93,6 +105,32 @@ static bool read_output(const reader *r, int index) {
            refuse(r, r->module->parameters[index].name, NULL, "a file to write, or `-` to print");
 }
 
+/* `f32[R, N]` */
+static const char *describe_type(const reader *r, const ir_parameter *parameter) {
+    const ir_type *type = &parameter->value->type;
+    base_text text;
+    base_text_init(&text, r->diagnostics->arena);
+    base_text_format(&text, "%s[", base_dtype_name(parameter->dtype));
+    for (int d = 0; d < type->rank; d++) {
+        base_text_string(&text, d > 0 ? ", " : "");
+        layout_extent_print(&text, &r->module->extents, type->extent[d]);
+    }
+    base_text_string(&text, "]");
+    return text.bytes;
+}
+
+/* The array of the parameter, or for outputs that have none yet what its type comes to. */
+static bool refuse_shape(const reader *r, int index) {
+    const ir_parameter *parameter = &r->module->parameters[index];
+    base_text found;
+    base_text_init(&found, r->diagnostics->arena);
+    if (r->inputs->arrays[index].memory != NULL)
+        cli_array_print_type(&found, &r->inputs->arrays[index]);
+    else
+        base_text_string(&found, "sizes that give it no shape");
+    return refuse(r, parameter->name, found.bytes, describe_type(r, parameter));
+}
+
 static bool read_array(const reader *r, int index) {
     const ir_parameter *parameter = &r->module->parameters[index];
     cli_array *array = &r->inputs->arrays[index];
@@ -111,10 +149,7 @@ static bool read_array(const reader *r, int index) {
     base_text found;
     base_text_init(&found, r->diagnostics->arena);
     cli_array_print_type(&found, array);
-    return refuse(r, parameter->name, found.bytes,
-                  base_diagnostics_text(r->diagnostics, "%s of rank %d",
-                                        base_dtype_name(parameter->dtype),
-                                        parameter->value->type.rank));
+    return refuse(r, parameter->name, found.bytes, describe_type(r, parameter));
 }
 
 static bool read_number(const reader *r, const char *name, double *value) {
@@ -205,7 +240,7 @@ static bool check_shapes(const reader *r) {
                                         &extent) ||
                 extent < 0 || extent > (1 << 30) ||
                 (array->memory != NULL && array->extent[d] != extent))
-                good = refuse(r, parameter->name, "another shape", "the shape of its type");
+                good = refuse_shape(r, i);
             tensor->extent[d] = extent;
         }
     }

@@ -92,6 +92,14 @@ static bool options_target_is_cpu(const cli_job *job) {
     return job->options->target != NULL && strcmp(job->options->target, "cpu") == 0;
 }
 
+int cli_machine_unknown(const char *name) {
+    fprintf(stderr, "croft: unknown machine: %.200s\n  machines are", name);
+    for (int i = 0; machine_at(i) != NULL; i++)
+        fprintf(stderr, " %s", machine_at(i)->name);
+    fputs("\n", stderr);
+    return CLI_EXIT_USAGE;
+}
+
 static int job_machine(cli_job *job) {
     const char *name = job->options->machine;
     job->machine = name != NULL ? machine_find(name) : machine_host();
@@ -101,11 +109,7 @@ static int job_machine(cli_job *job) {
         job->runs_on = machine_host();
     if (job->machine != NULL)
         return CLI_EXIT_OK;
-    fprintf(stderr, "croft: unknown machine: %.200s\n  machines are", name);
-    for (int i = 0; machine_at(i) != NULL; i++)
-        fprintf(stderr, " %s", machine_at(i)->name);
-    fputs("\n", stderr);
-    return CLI_EXIT_USAGE;
+    return cli_machine_unknown(name);
 }
 
 static bool plan_is_family(const char *plan) {

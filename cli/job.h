@@ -45,6 +45,9 @@ int cli_job_arguments(cli_job *job);
 int cli_job_compile(cli_job *job, compile_stage stage, bool partial);
 void cli_job_close(cli_job *job);
 
+/* Says that there is no such machine, and which there are; CLI_EXIT_USAGE. */
+int cli_machine_unknown(const char *name);
+
 /* Prints findings to stderr. */
 void cli_print_diagnostics(const base_diagnostics *diagnostics);
 /* Prints an array's type and its elements, a row a line, at most 1,000. */

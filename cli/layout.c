@@ -107,8 +107,10 @@ static int read_machines(layout_job *job) {
         if (length < sizeof name)
             memcpy(name, at, length);
         const machine *found = machine_find(name);
-        if (found == NULL)
-            return usage("unknown machine", at);
+        if (found == NULL) {
+            name[length < sizeof name ? length : 0] = '\0';
+            return cli_machine_unknown(name);
+        }
         add_machine(job, found);
         at = at[length] == ',' ? at + length + 1 : NULL;
     }

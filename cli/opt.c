@@ -194,10 +194,8 @@ static int opt_usage(const cli_options *options, opt_job *job) {
         return CLI_EXIT_USAGE;
     }
     job->machine = options->machine != NULL ? machine_find(options->machine) : NULL;
-    if (options->machine != NULL && job->machine == NULL) {
-        fprintf(stderr, "croft: unknown machine: %.200s\n", options->machine);
-        return CLI_EXIT_USAGE;
-    }
+    if (options->machine != NULL && job->machine == NULL)
+        return cli_machine_unknown(options->machine);
     if (options->pair_count > 0 && !options->check_passes) {
         fputs("croft: opt takes inputs with --check-passes only\n", stderr);
         return CLI_EXIT_USAGE;

@@ -243,12 +243,6 @@ static int store_reference(run_state *run) {
 
 /* ---- checking ---- */
 
-static void print_number(double value) {
-    char text[40];
-    base_number_print(text, value);
-    fputs(text, stdout);
-}
-
 /* Elements that the kernel does not store and that changed all the same. */
 static int64_t count_touched(const run_state *run, int parameter, const sim_tensor *got,
                              int64_t *first) {
@@ -271,19 +265,7 @@ static bool check_output(run_state *run, int parameter) {
     int64_t first_touched = 0;
     int64_t touched = count_touched(run, parameter, &got, &first_touched);
     bool good = result.failed == 0 && guards && touched == 0;
-    printf("check %s: %s, %lld elements, largest error ", argument->text.name,
-           good ? "ok" : "FAILED", (long long)result.elements);
-    print_number(result.largest_error);
-    fputs(" of bound ", stdout);
-    print_number(result.its_bound);
-    printf(", %lld either way, %lld failed\n", (long long)result.loose, (long long)result.failed);
-    if (result.failed > 0) {
-        printf("  worst at flat index %lld: got ", (long long)result.worst);
-        print_number(result.worst_got);
-        fputs(", expected ", stdout);
-        print_number(result.worst_expected);
-        fputs("\n", stdout);
-    }
+    cli_print_comparison(argument->text.name, good, &result);
     if (touched > 0)
         printf("  %lld elements changed that the kernel does not store, first flat index %lld\n",
                (long long)touched, (long long)first_touched);

@@ -22,6 +22,30 @@
 
 enum { GUARD_BYTES = 4096 };
 
+/* ---- what a check found ---- */
+
+static void print_number(double value) {
+    char text[40];
+    base_number_print(text, value);
+    fputs(text, stdout);
+}
+
+void cli_print_comparison(const char *name, bool good, const sim_comparison *result) {
+    printf("check %s: %s, %lld elements, largest error ", name, good ? "ok" : "FAILED",
+           (long long)result->elements);
+    print_number(result->largest_error);
+    fputs(" of bound ", stdout);
+    print_number(result->its_bound);
+    printf(", %lld either way, %lld failed\n", (long long)result->loose, (long long)result->failed);
+    if (result->failed == 0)
+        return;
+    printf("  worst at flat index %lld: got ", (long long)result->worst);
+    print_number(result->worst_got);
+    fputs(", expected ", stdout);
+    print_number(result->worst_expected);
+    fputs("\n", stdout);
+}
+
 /* ---- a launch ---- */
 
 static int64_t scalar_bits(const ir_constant *constant) {
@@ -150,9 +174,7 @@ static bool check_output(text_run *run, const sim_reference *reference, int i) {
     got.data = run->inputs.arrays[i].data;
     sim_comparison result = sim_compare(&reference->tensors[i], &got, run->options->tolerance);
     bool good = result.failed == 0 && cli_array_guards_intact(&run->inputs.arrays[i]);
-    printf("check %s: %s, %lld elements, %lld either way, %lld failed\n", parameter->name,
-           good ? "ok" : "FAILED", (long long)result.elements, (long long)result.loose,
-           (long long)result.failed);
+    cli_print_comparison(parameter->name, good, &result);
     return good;
 }
 

@@ -6,6 +6,10 @@
 #include "options.h"
 
 #include "ir/module.h"
+#include "sim/reference.h"
+
+/* The line that --check prints of an output, and the worst element of one that failed. */
+void cli_print_comparison(const char *name, bool good, const sim_comparison *result);
 
 enum { CLI_WORDS_LIMIT = CLI_ARGUMENT_LIMIT * 8 };
 

@@ -93,6 +93,11 @@ void base_number_print(char out[40], double value) {
         strcpy(out, value > 0 ? "inf" : "-inf");
         return;
     }
+    if (value == rint(value) && fabs(value) < 1e6) { /* 10.0, not 1e+01 */
+        snprintf(out, 40, "%.1f", value);
+        number_normalise(out);
+        return;
+    }
     for (int digits = 1; digits <= 17; digits++) {
         double back = 0;
         snprintf(out, 40, "%.*g", digits, value);

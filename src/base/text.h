@@ -22,7 +22,7 @@ void base_text_format(base_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Shortest decimal text that reads back as the same double; `inf`, `-inf`, `nan`. Always has a '.',
- * an exponent, or is one of those words. */
+ * an exponent, or is one of those words; whole numbers below a million have no exponent. */
 void base_text_double(base_text *text, double value);
 void base_number_print(char out[40], double value);
 

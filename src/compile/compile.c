@@ -53,6 +53,8 @@ static bool compile_plan(const compile_request *request, compile_result *result)
                                  "the plan was made for another machine");
         d->found = result->plan->machine;
         d->expected = request->machine->name;
+        d->hint = base_diagnostics_text(&result->diagnostics, "`--machine %s` plans for that one",
+                                        result->plan->machine);
         return false;
     }
     return true;

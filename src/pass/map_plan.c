@@ -65,9 +65,12 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
         return steps != 0 ? "a runtime extent needs the step digit `*`" : NULL;
     if (steps == 0)
         return "a known extent needs the number of its steps";
-    return steps != (extent + chunk - 1) / chunk && extent > 0
-               ? "the digits do not cover the extent exactly once"
-               : NULL;
+    int64_t needed = (extent + chunk - 1) / chunk;
+    if (steps == needed || extent == 0)
+        return NULL;
+    return base_diagnostics_text(state->context->diagnostics,
+                                 "`step %lld`: the other digits hold %lld of %lld elements",
+                                 (long long)needed, (long long)chunk, (long long)extent);
 }
 
 /* The lanes that the axis brings to the team; true when it lies on lanes, subgroups or slots. */
@@ -275,6 +278,9 @@ void map_plan_apply(map_state *state) {
     if (strcmp(plan->kernel, module->name) != 0)
         map_fail(state, plan->location, "plan-kernel", plan->kernel, module->name,
                  "the plan is for another kernel");
+    if (state->failed)
+        return;
+    map_check_conditions(state);
     if (plan->canonical_hash != pass_canonical_hash(module)) {
         char found[32], expected[32];
         snprintf(found, sizeof found, "%016llx", (unsigned long long)plan->canonical_hash);
@@ -283,7 +289,8 @@ void map_plan_apply(map_state *state) {
         map_fail(state, plan->location, "plan-canon", found, expected,
                  "the plan was made for another text, or other sizes, of the kernel");
     }
-    map_check_conditions(state);
+    if (state->failed)
+        return;
     apply_axes(state);
     check_lines(state);
     check_axis_lines(state);

@@ -243,7 +243,7 @@ static bool read_digits(text_ir_parser *parser, layout_axis *digits) {
     const char *start = parser->lexer.token.text;
     bool ok = layout_axis_parse(start, text_ir_lexer_rest(&parser->lexer), digits, &used, &reason);
     text_ir_lexer_skip(&parser->lexer, used);
-    return ok || text_ir_fail(parser, "ir-digits", reason, "digits that are no layout");
+    return ok || text_ir_fail(parser, "ir-digits", NULL, "%s", reason);
 }
 
 static bool read_axis(text_ir_parser *parser, int64_t *capacity) {

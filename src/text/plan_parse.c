@@ -137,7 +137,7 @@ static bool read_axis(parser *p) {
                                 &used, &reason);
     text_ir_lexer_skip(&p->lexer, used);
     if (!ok)
-        return fail(p, "plan-digits", reason, "digits that are no layout");
+        return fail(p, "plan-digits", NULL, reason);
     BASE_PUSH(p->arena, p->plan->axes, count, p->axis_capacity, axis);
     p->plan->axis_count = (int)count;
     return true;
