@@ -191,6 +191,11 @@ const char *target_c_to_memory(const target_emitter *emitter, base_dtype dtype, 
                             emitter->lanes, expression);
 }
 
+/* There are no clusters: a group is the first of its own. */
+static void c_block(target_emitter *e, const ir_op *op) {
+    target_emit_alias(e, op->results[0], "0");
+}
+
 /* ---- around the body ---- */
 
 /* Of C, and of the emitted text around the body. */
@@ -212,6 +217,7 @@ static const target_dialect c_dialect = {
     .cast = c_cast,
     .bitcast = c_bitcast,
     .words = c_words,
+    .block = c_block,
     .iota = target_c_iota,
     .combine = target_c_combine,
     .shuffle = target_c_shuffle,

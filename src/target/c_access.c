@@ -10,6 +10,8 @@
  *     strided     load_stride     c ? .. : fill    load_stride_first       load_where
  *     scattered   load_at         c ? .. : fill    load_where              load_where
  *
+ * and stores likewise, but for the same place and the first n: store_last.
+ *
  * Slots that are neighbours, several of them in every lane, are moved together (c_blocks.c).
  *
  * Lanes that do not take part touch no memory. Where an address may be wild (under a mask) it is
@@ -406,7 +408,11 @@ static const char *store_all(const target_c_access *s, int slot, const char *val
 
 static const char *store_slot(const target_c_access *s, int slot, const char *value) {
     target_emitter *e = s->e;
-    target_c_guard guard = guard_of_slot(s, slot);
+    target_c_guard guard = guard_of_mask(s, slot);
+    if (guard.kind == GUARD_FIRST && s->shape == SHAPE_SAME && s->e->when == NULL)
+        return target_emit_text(e, "store_last_%s(%s, %s, %s, %s);", s->type, s->pointer,
+                                target_c_access_offset(s, true, slot), guard.text, value);
+    guard = guard_of_slot(s, slot);
     if (guard.kind == GUARD_NONE)
         return store_all(s, slot, value);
     if (guard.kind == GUARD_IF)

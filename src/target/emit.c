@@ -70,11 +70,6 @@ static void emit_group(target_emitter *e, const ir_op *op) {
     target_emit_alias(e, op->results[0], e->group);
 }
 
-/* There are no clusters: a group is the first of its own. */
-static void emit_block(target_emitter *e, const ir_op *op) {
-    target_emit_alias(e, op->results[0], "0");
-}
-
 /* ---- regions ---- */
 
 static void emit_region(target_emitter *e, const ir_region *region);
@@ -267,6 +262,7 @@ static void emit_yield(target_emitter *e, const ir_op *op) {
     static void emit_##name(target_emitter *e, const ir_op *op) {                                  \
         e->dialect->name(e, op);                                                                   \
     }
+BY_DIALECT(block)
 BY_DIALECT(iota)
 BY_DIALECT(combine)
 BY_DIALECT(shuffle)

@@ -32,6 +32,7 @@ typedef struct target_dialect {
     const char *(*bitcast)(target_emitter *emitter, const ir_op *op, const char *operand,
                            bool vector);
     const char *const *words; /* of the language, which no value may have as its name; up to NULL */
+    void (*block)(target_emitter *emitter, const ir_op *op);
     void (*iota)(target_emitter *emitter, const ir_op *op);
     void (*combine)(target_emitter *emitter, const ir_op *op);
     void (*shuffle)(target_emitter *emitter, const ir_op *op);

@@ -313,12 +313,17 @@ static bits pairs_stored(const team *t, int thread, int slot) {
     return own(t, place % (2 * t->lanes) / 2, place / (2 * t->lanes) * 2 + place % 2);
 }
 
+static bits own_block(const team *t, int thread, int slot) {
+    return own(t, thread, slot);
+}
+
 static bits turned_round(const team *t, int thread, int slot) {
     return t->in[4 * t->lanes - 1 - (slot * t->lanes + thread)];
 }
 
 /* A team planned for a cpu is one thread: op follows op, also on tensors. */
 static const lane_case cases[] = {
+    {"%b$i = block : i64\n%v$i = load %x[%b$i + $P] : $T(4)\n", own_block, ANY, 1},
     {"store %y[%row$i, $P], %t injective\n%i$i = iota $P : i64(4)\n"
      "%one$i = constant 1 : i64\n%last$i = sub %all, %one$i : i64\n"
      "%back$i = sub %last$i, %i$i : i64(4)\n"
