@@ -7,6 +7,7 @@
 #   make mutate SEED=n   mutants of thread programs, by operator   needs the same
 #   make bench    the speed and memory figures of docs/performance.md
 #   make bless    rewrite what the golden tests of passes expect; look at the difference
+#   make docs     rewrite the tables of docs/ from the .def files
 #   make format   clang-format over the C sources
 #   make deps     install the Debian packages (root), or print the line that does
 
@@ -17,7 +18,7 @@ PYTHON ?= $(shell for p in python3 /usr/bin/python3; do \
             $$p -c 'import numpy' 2>/dev/null && { command -v $$p; break; }; done)
 FORMATTED = $(shell find src cli bench test include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all build deps deps-build deps-check demo check check-run check-long mutate bless bench format clean
+.PHONY: all build deps deps-build deps-check demo check check-run check-long mutate bless docs bench format clean
 
 all: build
 
@@ -57,6 +58,11 @@ mutate: deps-check
 	@cmake --preset release -DCROFT_TOOLS=ON >/dev/null
 	@cmake --build build -j$(JOBS) --target mutate
 	@$(PYTHON) test/mutate/run.py --seed $(SEED) -j$(JOBS)
+
+docs: deps-check
+	@cmake --preset release -DCROFT_TOOLS=ON >/dev/null
+	@cmake --build build -j$(JOBS) --target unit_ir_docs
+	@build/test/unit_ir_docs write
 
 bench: build
 	@build/bench/bench_rows build/croft

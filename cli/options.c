@@ -61,6 +61,8 @@ void cli_options_usage(FILE *out) {
         "  --format FORMAT      layout: text, json, svg or html\n"
         "  -o FILE              emit, plan, opt and layout: into a file\n"
         "\n"
+        "machines: cpu-avx512 cpu-avx2 cpu-neon cpu-baseline sm_80 sm_90 m1 m4\n"
+        "\n"
         "exit codes: 0 fine, 1 a check failed, 2 usage, 3 kernel, arguments or plan refused,\n"
         "4 file, compiler, device or memory\n",
         out);

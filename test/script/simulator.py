@@ -36,6 +36,35 @@ def write(text):
     return path
 
 
+def check_page():
+    """The program of docs/simulator.md is right, and without its sync it is found twice."""
+    page = (command.ROOT / "docs" / "simulator.md").read_text(encoding="utf-8")
+    text = re.search(r"^```ir\n(.*?)^```$", page, re.MULTILINE | re.DOTALL).group(1)
+    result = run(text, "x=arange:2x8", "y=-")
+    command.case("page_program", result.code == 0 and result.err == "" and
+                 "15.0 14.0 13.0 12.0 11.0 10.0 9.0 8.0" in result.out, result)
+    racy = re.sub(r"^  %p = sync.*\n", "", text, flags=re.MULTILINE).replace("%p", "%w")
+    result = run(racy, "x=arange:2x8", "y=-")
+    command.case("page_program_without_sync", result.code == 1 and "[sim-race]" in result.err,
+                 result)
+    result = command.croft("opt", "-p", "dead", write(racy))
+    command.case("page_program_without_sync_verified", result.code == 3 and
+                 all(slug in result.err for slug in ("[token-state]", "[hazard-race]")), result)
+    result = run(text, "x=arange:2x9", "y=-")
+    command.case("shape_that_does_not_fit", result.code == 3 and
+                 "found: f32[2, 9]\n  expected: f32[R, 8]" in result.err, result)
+
+
+def check_machines():
+    """Whatever takes a machine says which there are; the help lists the same ones."""
+    listed = command.croft("help").out.split("machines: ")[1].split("\n")[0]
+    convert = ["layout", "convert", "identity(64)", "identity(64)"]
+    for words in (["run", "examples/softmax.croft"], ["opt", "k.ir"], convert):
+        result = command.croft(*words, "--machine", "abacus")
+        command.case(f"unknown_machine_{words[0]}", result.code == 2 and
+                     f"machines are {listed}\n" in result.err, result)
+
+
 def run(text, *words):
     return command.croft("run", "--target", "sim", write(text), *words)
 
@@ -105,6 +134,8 @@ def main():
     result = command.croft("run", kernel, "x=randn:3x40", "i=const:3:3,0,41:i32", "y=-",
                            "--target", "sim")
     command.case("gather_unchecked", result.code == 0, result)
+    check_page()
+    check_machines()
     command.finish()
 
 
