@@ -199,6 +199,7 @@ static bool start_value(replay *r, const ir_value *value) {
     if (positions > REPLAY_POSITIONS || positions < 1)
         return false;
     v->positions = (int)positions;
+    r->positions = positions > r->positions ? positions : r->positions;
     v->words = (v->positions + 63) / 64;
     v->plane[0] = BASE_NEW_ARRAY(r->arena, uint64_t, v->words * REPLAY_PLANES);
     for (int plane = 1; plane < REPLAY_PLANES; plane++)

@@ -30,7 +30,7 @@ static bool apply_mask(const replay *r, const ir_op *op, int positions,
 }
 
 bool replay_active(const replay *r, const ir_op *op, int positions, uint64_t active[REPLAY_WORDS]) {
-    memset(active, 0, sizeof(uint64_t) * REPLAY_WORDS);
+    memset(active, 0, sizeof(uint64_t) * (size_t)((positions + 63) / 64));
     for (int p = 0; p < positions; p++)
         active[p / 64] |= UINT64_C(1) << (p % 64);
     if (r->when != NULL) {

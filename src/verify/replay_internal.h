@@ -19,8 +19,8 @@
 
 enum { REPLAY_ROUNDS = 6 };
 enum { REPLAY_WRITES = 1 << 13 /* that are remembered */ };
-/* Positions of a value: 1024 lanes of 32 slots. */
-enum { REPLAY_POSITIONS = 1 << 15, REPLAY_WORDS = REPLAY_POSITIONS / 64 };
+/* Positions of a value: 1024 lanes of 128 slots. */
+enum { REPLAY_POSITIONS = 1 << 17, REPLAY_WORDS = REPLAY_POSITIONS / 64 };
 
 typedef enum replay_plane {
     REPLAY_OUTSIDE,
@@ -89,6 +89,7 @@ typedef struct replay {
     signature_setting setting;
     signature_memory wanted, stored;
     signature_tile_run *tile;
+    int64_t positions; /* of the widest vector */
     int64_t unsigned_work, signed_work, *tile_work;
     int64_t group_work, group_tile_work; /* the most that a group has taken */
     replay_marks *unknown, *outside;

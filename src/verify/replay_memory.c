@@ -229,7 +229,7 @@ void replay_push(replay *r, const ir_op *op) {
     int64_t cell = 0;
     r->work -= 2 + value->words;
     bool decided = true;
-    for (int w = 0; w < REPLAY_WORDS; w++)
+    for (int w = 0; w < value->words || w < array->words; w++)
         active[w] = ~UINT64_C(0);
     if (r->when != NULL) {
         const replay_value *when = replay_of(r, r->when);

@@ -12,10 +12,12 @@
 
 enum {
     GROUPS = 4,
-    WORK = 120000,        /* positions replayed without signatures, */
-    SIGNED_WORK = 200000, /* with signatures, */
-    TILE_WORK = 60000,    /* and elements of the tile program; */
-    THOROUGH = 24         /* times that, when there is time */
+    WORK = 120000,         /* positions replayed without signatures, */
+    SIGNED_WORK = 200000,  /* with signatures, */
+    TILE_WORK = 60000,     /* and elements of the tile program; */
+    USUAL_POSITIONS = 256, /* of a vector; wider teams take more work, */
+    WIDEST = 32,           /* at most that many times as much */
+    THOROUGH = 24          /* times that, when there is time */
 };
 
 /* Outputs that are read need to know who wrote them. */
@@ -145,6 +147,8 @@ void replay_rounds(replay *r) {
     r->lanes_are_programs = lanes_are_programs(module);
     r->unsigned_work = WORK;
     int64_t times = r->state->effort == VERIFY_THOROUGH ? THOROUGH : 1;
+    int64_t wider = r->positions / USUAL_POSITIONS;
+    times *= wider < 1 ? 1 : wider < WIDEST ? wider : WIDEST;
     r->signed_work = SIGNED_WORK * times;
     if (module->implements != NULL)
         r->tile = signature_tile_create(r->state, module->implements, &r->setting, &r->wanted);

@@ -16,7 +16,7 @@ static bool constants_equal(const ir_constant *a, const ir_constant *b) {
 /* Positions where the condition is true. */
 static void condition_bits(const replay_value *condition, int positions,
                            uint64_t bits[REPLAY_WORDS]) {
-    memset(bits, 0, sizeof(uint64_t) * REPLAY_WORDS);
+    memset(bits, 0, sizeof(uint64_t) * (size_t)((positions + 63) / 64));
     for (int p = 0; p < positions; p++)
         if (replay_number(condition, p) != 0)
             bits[p / 64] |= UINT64_C(1) << (p % 64);
