@@ -1,4 +1,4 @@
-/* Replay of signatures: from which elements each lane and slot computes (signature.h).
+/* Replay of signatures: from which elements each lane and slot computes.
  *
  * A value's signatures are a vector that is shared by all values that have the same: what an op
  * makes of one vector and constants is that vector.

@@ -10,7 +10,7 @@
 #define VERIFY_SIGNATURE_INTERNAL_H
 
 #include "verify/explore_internal.h"
-#include "verify/signature_memory.h"
+#include "verify/signature_memory_internal.h"
 
 typedef struct signature_setting {
     signature_table *table;

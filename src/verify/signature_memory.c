@@ -1,5 +1,5 @@
 /* Memories of signatures: an open hash table of the cells that were stored. */
-#include "verify/signature_memory.h"
+#include "verify/signature_memory_internal.h"
 
 #include <string.h>
 

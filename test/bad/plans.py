@@ -169,9 +169,9 @@ def check_lanes_that_meet():
     rows = re.sub(r"^(axis axis.0 +).*", r"\1lane 32", rows, flags=re.MULTILINE)
     path = SCRATCH / "meet.plan"
     path.write_text(rows)
-    done = subprocess.run([CROFT, "emit", kernel, "--level", "thread", "--machine", "sm_90", "--plan",
-                           path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
-                          check=False)
+    done = subprocess.run([CROFT, "emit", kernel, "--level", "thread", "--machine", "sm_90",
+                           "--plan", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=60, check=False)
     case("lanes_that_meet_in_a_cell", done.returncode == 3 and b"[plan-lanes]" in done.stderr,
          done)
 

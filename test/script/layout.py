@@ -253,14 +253,14 @@ CONVERSIONS = [
     ("bits(5, 6, 7, 0, 1, 2, 3, 4, xor=200, slots=8)", "bits(1, 7, 0, 2, 6, 3, 4, 5, slots=8)",
      "shuffle"),
     ("gf2(lane 1 2 4 8 16 | subgroup 96 64)", "gf2(lane 2 1 12 4 16 | subgroup 97 66)", "shuffle"),
-    ("gf2(lane 3 2 4 8 16 | subgroup 32 | slot 64)", "gf2(lane 64 1 4 8 16 | subgroup 34 | slot 2)",
-     "shuffle"),
+    ("gf2(lane 3 2 4 8 16 | subgroup 32 | slot 64)",
+     "gf2(lane 64 1 4 8 16 | subgroup 34 | slot 2)", "shuffle"),
     ("identity(256, slots=2)", "bits(6, 5, 4, 7, 3, 2, 1, 0, xor=3, slots=2)", "scratch"),
 ]
 
 
 def owners_of(text):
-    """By the definition of `identity`, `bits` and `gf2`, from the text: (thread, slot) by element."""
+    """(thread, slot) by element, from the text: the definition of `identity`, `bits`, `gf2`."""
     numbers = [int(n) for n in re.findall(r"(?<![=\w])\d+", text)]
     named = dict(re.findall(r"(\w+)=(\d+)", text))
     slots = int(named.get("slots", 1))

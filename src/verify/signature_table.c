@@ -1,7 +1,8 @@
-/* Signatures: see signature.h. Sets of sources are sorted 64-bit names; a partial result has the
- * sum of the mixed names of its elements. Entries are interned by a 64-bit hash of their content.
+/* Signatures: see signature_table_internal.h. Sets of sources are sorted 64-bit names; a partial
+ * result has the sum of the mixed names of its elements. Entries are interned by a 64-bit hash of
+ * their content.
  */
-#include "verify/signature.h"
+#include "verify/signature_table_internal.h"
 
 #include "base/hash.h"
 

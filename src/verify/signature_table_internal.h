@@ -15,8 +15,8 @@
  * who computes it (a function of constants, a path that was not followed) is SIGNATURE_UNKNOWN, and
  * is compared with nothing.
  */
-#ifndef VERIFY_SIGNATURE_H
-#define VERIFY_SIGNATURE_H
+#ifndef VERIFY_SIGNATURE_TABLE_INTERNAL_H
+#define VERIFY_SIGNATURE_TABLE_INTERNAL_H
 
 #include "ir/ops.h"
 

@@ -7,11 +7,11 @@
  * Two memories are compared cell by cell. Cells are kept in a hash table: what is stored counts,
  * not how large the tensors are.
  */
-#ifndef VERIFY_SIGNATURE_MEMORY_H
-#define VERIFY_SIGNATURE_MEMORY_H
+#ifndef VERIFY_SIGNATURE_MEMORY_INTERNAL_H
+#define VERIFY_SIGNATURE_MEMORY_INTERNAL_H
 
 #include "ir/module.h"
-#include "verify/signature.h"
+#include "verify/signature_table_internal.h"
 
 /* Integers and bools: the number, when it is known. */
 typedef struct signature_value {
