@@ -87,17 +87,3 @@ bool ir_affine_uses(const ir_affine *affine, layout_holder holder) {
             return true;
     return false;
 }
-
-bool ir_affine_stride(const ir_affine *affine, layout_holder holder, int64_t *stride) {
-    uint64_t sum = 0;
-    bool plain = true;
-    for (int i = 0; i < affine->count; i++) {
-        const ir_term *term = &affine->terms[i];
-        if (term->holder != holder)
-            continue;
-        plain = plain && term->divide == 1 && term->modulus == 0;
-        sum += (uint64_t)term->stride;
-    }
-    *stride = (int64_t)sum;
-    return plain;
-}

@@ -45,8 +45,5 @@ bool ir_affine_add(ir_affine *affine, ir_term term);
 int64_t ir_affine_at(const ir_affine *affine, ir_position position);
 bool ir_affine_equal(const ir_affine *a, const ir_affine *b); /* of the spellings */
 bool ir_affine_uses(const ir_affine *affine, layout_holder holder);
-/* What one more in the holder's number adds; false when that is not the same everywhere (a term
- * of the holder divides or takes a remainder). 0 where the holder has no term. */
-bool ir_affine_stride(const ir_affine *affine, layout_holder holder, int64_t *stride);
 
 #endif
