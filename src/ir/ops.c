@@ -58,6 +58,27 @@ const ir_op_info *ir_op_describe(ir_opcode opcode) {
     return &op_table[opcode];
 }
 
+int ir_op_operand_count(ir_opcode opcode) {
+    switch (ir_op_describe(opcode)->shape) {
+    case IR_SHAPE_UNARY:
+    case IR_SHAPE_CONVERT:
+        return 1;
+    case IR_SHAPE_BINARY:
+    case IR_SHAPE_COMPARE:
+        return 2;
+    case IR_SHAPE_SELECT:
+    case IR_SHAPE_TERNARY:
+        return 3;
+    case IR_SHAPE_LEAF:
+        return 0;
+    case IR_SHAPE_ACCESS:
+    case IR_SHAPE_REGION:
+    case IR_SHAPE_OTHER:
+        break;
+    }
+    return IR_OPERANDS_ANY;
+}
+
 bool ir_op_is_math(ir_opcode opcode) {
     const ir_op_info *info = ir_op_describe(opcode);
     return info->shape == IR_SHAPE_UNARY && (info->levels & IR_LEVEL_BIT_R) == 0;

@@ -60,6 +60,9 @@ typedef struct ir_op_info {
 } ir_op_info;
 
 const ir_op_info *ir_op_describe(ir_opcode opcode);
+/* Operands that the shape of the op's row says; IR_OPERANDS_ANY where it says nothing. */
+enum { IR_OPERANDS_ANY = -1 };
+int ir_op_operand_count(ir_opcode opcode);
 /* A function that has a portable form instead of an op at level thread: exp, tanh, ... */
 bool ir_op_is_math(ir_opcode opcode);
 /* IR_OPCODE_COUNT when there is no such op. */

@@ -57,7 +57,7 @@ static bool is_index(const ir_value *value, int slots) {
 
 int sim_access_slots(const ir_op *op) {
     if (op->result_count > 0 && op->opcode != IR_PUT)
-        return sim_slots(&op->results[0]->type);
+        return ir_type_slot_count(&op->results[0]->type);
     for (int i = op->operand_count - 1; i > 0; i--)
         if (op->operands[i]->type.form == IR_FORM_SLOTS)
             return op->operands[i]->type.slots;
@@ -65,26 +65,6 @@ int sim_access_slots(const ir_op *op) {
 }
 
 /* ---- table ops ---- */
-
-static int table_operands(ir_opcode opcode) {
-    switch (ir_op_describe(opcode)->shape) {
-    case IR_SHAPE_UNARY:
-    case IR_SHAPE_CONVERT:
-        return 1;
-    case IR_SHAPE_BINARY:
-    case IR_SHAPE_COMPARE:
-        return 2;
-    case IR_SHAPE_SELECT:
-    case IR_SHAPE_TERNARY:
-        return 3;
-    case IR_SHAPE_LEAF:
-    case IR_SHAPE_ACCESS:
-    case IR_SHAPE_REGION:
-    case IR_SHAPE_OTHER:
-        break;
-    }
-    return 0;
-}
 
 static bool conversion_is_known(const ir_op *op) {
     base_dtype to = op->results[0]->type.dtype, from = op->operands[0]->type.dtype;
@@ -95,7 +75,7 @@ static bool conversion_is_known(const ir_op *op) {
 
 static const char *check_table(const ir_op *op) {
     const ir_op_info *info = ir_op_describe(op->opcode);
-    if (op->operand_count != table_operands(op->opcode) || op->result_count != 1 ||
+    if (op->operand_count != ir_op_operand_count(op->opcode) || op->result_count != 1 ||
         !is_number(op->results[0]))
         return "it has not the operands and the result of its row";
     base_dtype last = op->operands[op->operand_count - 1]->type.dtype;
@@ -103,7 +83,7 @@ static const char *check_table(const ir_op *op) {
     for (int i = 0; i < op->operand_count; i++) {
         base_dtype own = op->operands[i]->type.dtype;
         bool condition = info->shape == IR_SHAPE_SELECT && i == 0;
-        if (!fits(op->operands[i], sim_slots(&op->results[0]->type)))
+        if (!fits(op->operands[i], ir_type_slot_count(&op->results[0]->type)))
             return "an operand has other slots than the result";
         if (own != (condition ? BASE_BOOL : last))
             return "its operands differ in dtype";
@@ -121,7 +101,8 @@ static const char *check_moves(const ir_op *op) {
     if (op->operand_count != 1 || op->result_count != 1 || !is_number(op->operands[0]) ||
         !is_number(op->results[0]) || op->operands[0]->type.dtype != op->results[0]->type.dtype)
         return "it takes one value and gives one of that dtype";
-    int from = sim_slots(&op->operands[0]->type), to = sim_slots(&op->results[0]->type);
+    int from = ir_type_slot_count(&op->operands[0]->type),
+        to = ir_type_slot_count(&op->results[0]->type);
     switch ((int)op->opcode) {
     case IR_BROADCAST:
         return fits(op->operands[0], to) ? NULL : "the operand has other slots";
@@ -143,7 +124,8 @@ static const char *check_reduction(const ir_op *op) {
     if (op->operand_count != 1 || op->result_count != 1 || !is_number(op->operands[0]) ||
         !is_number(op->results[0]) || op->operands[0]->type.dtype != op->results[0]->type.dtype)
         return "it takes one value and gives one of that dtype";
-    int from = sim_slots(&op->operands[0]->type), to = sim_slots(&op->results[0]->type);
+    int from = ir_type_slot_count(&op->operands[0]->type),
+        to = ir_type_slot_count(&op->results[0]->type);
     base_dtype dtype = op->operands[0]->type.dtype;
     if (sim_kernel_of(monoid->combine, dtype) == NULL)
         return "its monoid does not compute in that dtype";
@@ -237,7 +219,7 @@ static const char *check_private(const ir_op *op) {
     const ir_value *value = pull ? op->results[0] : op->operands[2];
     int slots = array->slots > 0 ? array->slots : 1;
     bool same = is_number(value) && value->type.dtype == array->dtype &&
-                (pull ? sim_slots(&value->type) == slots : fits(value, slots));
+                (pull ? ir_type_slot_count(&value->type) == slots : fits(value, slots));
     return same ? NULL : "the cells are of another type";
 }
 
@@ -247,7 +229,8 @@ static bool same_form(const ir_value *a, const ir_value *b) {
     if (a->type.form == IR_FORM_TOKEN || b->type.form == IR_FORM_TOKEN)
         return a->type.form == b->type.form;
     return is_number(a) && is_number(b) && a->type.dtype == b->type.dtype &&
-           a->type.form == b->type.form && sim_slots(&a->type) == sim_slots(&b->type);
+           a->type.form == b->type.form &&
+           ir_type_slot_count(&a->type) == ir_type_slot_count(&b->type);
 }
 
 static const char *check_yield(const ir_op *op, const ir_region *region) {

@@ -10,30 +10,9 @@
 
 #include <string.h>
 
-enum { ANY_COUNT = -1 };
+enum { ANY_COUNT = IR_OPERANDS_ANY };
 
 /* ---- counts ---- */
-static int operands_by_shape(ir_op_shape shape) {
-    switch (shape) {
-    case IR_SHAPE_UNARY:
-    case IR_SHAPE_CONVERT:
-        return 1;
-    case IR_SHAPE_BINARY:
-    case IR_SHAPE_COMPARE:
-        return 2;
-    case IR_SHAPE_SELECT:
-    case IR_SHAPE_TERNARY:
-        return 3;
-    case IR_SHAPE_LEAF:
-        return 0;
-    case IR_SHAPE_ACCESS:
-    case IR_SHAPE_REGION:
-    case IR_SHAPE_OTHER:
-        return ANY_COUNT;
-    }
-    return ANY_COUNT;
-}
-
 /* Ops whose shape does not say how many operands and results there are. */
 typedef struct op_counts {
     bool own; /* this row counts, not the shape */
@@ -57,7 +36,7 @@ static const op_counts own_counts[IR_OPCODE_COUNT] = {
 
 static void expected_counts(ir_opcode opcode, int *operands, int *results, int *regions) {
     const op_counts *own = &own_counts[opcode];
-    *operands = own->own ? own->operands : operands_by_shape(ir_op_describe(opcode)->shape);
+    *operands = own->own ? own->operands : ir_op_operand_count(opcode);
     *results = own->own ? own->results : 1;
     *regions = own->regions;
 }
