@@ -32,6 +32,10 @@ ir_type ir_type_slots(base_dtype dtype, int slots) {
     return (ir_type){.form = IR_FORM_SLOTS, .dtype = dtype, .slots = slots};
 }
 
+int ir_type_slot_count(const ir_type *type) {
+    return type->form == IR_FORM_SLOTS ? type->slots : 1;
+}
+
 bool ir_type_same_shape(const ir_module *module, const ir_type *a, const ir_type *b) {
     if (a->form != b->form || a->rank != b->rank || a->slots != b->slots)
         return false;

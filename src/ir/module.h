@@ -278,6 +278,8 @@ ir_module *ir_module_create(base_arena *arena, const char *name, const base_sour
 ir_type ir_type_scalar(base_dtype dtype);           /* TILE of rank 0 */
 ir_type ir_type_uniform(base_dtype dtype);          /* thread */
 ir_type ir_type_slots(base_dtype dtype, int slots); /* thread */
+/* Slots of a lane: those of SLOTS, 1 for anything else. */
+int ir_type_slot_count(const ir_type *type);
 bool ir_type_same_shape(const ir_module *module, const ir_type *a, const ir_type *b);
 bool ir_type_equal(const ir_module *module, const ir_type *a, const ir_type *b); /* domains too */
 

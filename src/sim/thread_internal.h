@@ -164,10 +164,6 @@ int64_t sim_lanes_number(const sim_team *team, const ir_value *value, int64_t i)
 /* count copies of an element. */
 void sim_fill(void *to, const void *element, int64_t size, int64_t count);
 
-static inline int sim_slots(const ir_type *type) {
-    return type->form == IR_FORM_SLOTS ? type->slots : 1;
-}
-
 /* ---- thread_check.c: whether a module can be run ---- */
 bool sim_thread_check(sim_team *team);
 /* A diagnostic, and nothing is run any more. */

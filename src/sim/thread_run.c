@@ -25,7 +25,7 @@ static int64_t size_of(const ir_value *value) {
 sim_lanes *sim_lanes_begin(sim_team *team, const ir_value *value, bool wide) {
     sim_lanes *lanes = &team->values[value->number];
     if (lanes->data == NULL) {
-        lanes->slots = sim_slots(&value->type);
+        lanes->slots = ir_type_slot_count(&value->type);
         lanes->data = base_arena_alloc(team->arena, (size_t)lanes->slots *
                                                         (size_t)(team->threads * size_of(value)));
     }

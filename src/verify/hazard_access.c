@@ -174,7 +174,7 @@ static void touch_all(const hazards *h, hazard_access *access, const positions *
 void hazard_access_make(hazards *h, const ir_op *op, hazard_access *access) {
     const ir_access *form = op->attributes.access;
     const ir_value *value = op->opcode == IR_PUT ? ir_op_stored(op) : op->results[0];
-    positions p = {.slots = value->type.form == IR_FORM_SLOTS ? value->type.slots : 1};
+    positions p = {.slots = ir_type_slot_count(&value->type)};
     *access = (hazard_access){.op = op,
                               .array = h->array_of[op->operands[0]->number] - 1,
                               .writes = op->opcode == IR_PUT,

@@ -76,7 +76,7 @@ static void measure(const hazards *h, const ir_region *region, extent_of_region 
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
         if (is_access(op)) {
             const ir_value *value = op->opcode == IR_PUT ? ir_op_stored(op) : op->results[0];
-            int slots = value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
+            int slots = ir_type_slot_count(&value->type);
             sum->accesses++;
             sum->positions += (int64_t)h->blocks * h->lanes * slots;
             sum->decided = sum->decided || is_decided(h, op);

@@ -100,6 +100,11 @@ typedef struct replay {
     int reported_count;
 } replay;
 
+/* Of bits by position or by cell. */
+static inline bool replay_bit(const uint64_t *bits, int64_t at) {
+    return (bits[at / 64] >> (at % 64) & 1) != 0;
+}
+
 /* ---- replay.c ---- */
 void replay_region(replay *r, const ir_region *region);
 

@@ -28,15 +28,11 @@ bool replay_is_collective(const ir_op *op) {
            op->opcode == IR_RENAME || op->opcode == IR_XORSLOT || op->opcode == IR_UNIFORM;
 }
 
-static bool bit_of(const uint64_t *bits, int at) {
-    return (bits[at / 64] >> (at % 64) & 1) != 0;
-}
-
 static void read_positions(meeting *m) {
     for (int p = 0; p < m->from->positions; p++) {
         m->at[p].value = replay_at(m->r, m->from, p);
         for (int plane = 0; plane < REPLAY_PLANES; plane++)
-            m->at[p].plane[plane] = bit_of(m->from->plane[plane], p);
+            m->at[p].plane[plane] = replay_bit(m->from->plane[plane], p);
     }
 }
 

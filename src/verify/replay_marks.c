@@ -59,10 +59,6 @@ void replay_forget(replay *r, replay_value *value) {
 }
 
 /* ---- positions ---- */
-static bool bit_of(const uint64_t *bits, int position) {
-    return (bits[position / 64] >> (position % 64) & 1) != 0;
-}
-
 static signature mark_at(const replay *r, const replay_value *value, int position, bool known) {
     if (value->marks != NULL)
         return value->marks->items[value->marks->count == 1 ? 0 : position];
@@ -74,7 +70,8 @@ static signature mark_at(const replay *r, const replay_value *value, int positio
 
 signature_value replay_at(const replay *r, const replay_value *value, int position) {
     int own = value->positions == 1 ? 0 : position;
-    bool known = value->known || (value->partly && !bit_of(value->plane[REPLAY_UNNUMBERED], own));
+    bool known =
+        value->known || (value->partly && !replay_bit(value->plane[REPLAY_UNNUMBERED], own));
     return (signature_value){.mark = mark_at(r, value, own, known),
                              .known = known,
                              .number = known ? replay_number(value, own) : 0};
@@ -106,7 +103,7 @@ void replay_set(replay *r, replay_value *value, int position, signature_value to
 void replay_set_end(replay *r, replay_value *value) {
     bool all = value->partly;
     for (int p = 0; p < value->positions && all; p++)
-        all = !bit_of(value->plane[REPLAY_UNNUMBERED], p);
+        all = !replay_bit(value->plane[REPLAY_UNNUMBERED], p);
     value->known = all;
     value->partly = value->partly && !all;
     r->work -= 2 * value->positions;
@@ -185,10 +182,6 @@ void replay_marks_compute(replay *r, const ir_op *op) {
 }
 
 /* ---- memory ---- */
-static int slots_of(const ir_value *value) {
-    return value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
-}
-
 static int parameter_of(const replay *r, const ir_op *op) {
     const ir_module *module = r->state->module;
     for (int i = 0; i < module->parameter_count; i++)
@@ -287,15 +280,15 @@ static signature_value fill_at(const replay *r, const ir_op *op, int position) {
 }
 
 static bool stands_outside(const replay_value *value, int position) {
-    return bit_of(value->plane[REPLAY_OUTSIDE], position) ||
-           bit_of(value->plane[REPLAY_UNSET], position);
+    return replay_bit(value->plane[REPLAY_OUTSIDE], position) ||
+           replay_bit(value->plane[REPLAY_UNSET], position);
 }
 
 /* Where the mask is known: the element or the fill. Else either. */
 void replay_marks_load(replay *r, const ir_op *op, const uint64_t *active, bool decided) {
     const ir_access *access = op->attributes.access;
     replay_value *result = replay_of(r, op->results[0]);
-    int parameter = parameter_of(r, op), slots = slots_of(op->results[0]);
+    int parameter = parameter_of(r, op), slots = ir_type_slot_count(&op->results[0]->type);
     if (parameter < 0 || r->tensors[parameter].cells == 0) {
         replay_forget(r, result);
         return;
@@ -304,7 +297,7 @@ void replay_marks_load(replay *r, const ir_op *op, const uint64_t *active, bool 
     for (int p = 0; p < result->positions; p++) {
         signature_value value = signature_nothing(SIGNATURE_OUTSIDE);
         if (!stands_outside(result, p)) {
-            bool on = !decided || bit_of(active, p);
+            bool on = !decided || replay_bit(active, p);
             value = on ? element_at(r, op, parameter, p, slots) : fill_at(r, op, p);
             if (!decided && access->mask >= 0) {
                 signature_value mask = replay_at(r, replay_of(r, op->operands[access->mask]), p);
@@ -319,7 +312,7 @@ void replay_marks_load(replay *r, const ir_op *op, const uint64_t *active, bool 
 void replay_marks_store(replay *r, const ir_op *op, int position, int64_t cell) {
     const ir_access *access = op->attributes.access;
     const ir_value *value = ir_op_stored(op);
-    int positions = replay_of(r, value)->positions, slots = slots_of(value);
+    int positions = replay_of(r, value)->positions, slots = ir_type_slot_count(&value->type);
     int parameter = parameter_of(r, op);
     for (int d = 0; d < access->rank; d++) {
         signature_value index = index_at(r, op, &access->index[d], position, slots);

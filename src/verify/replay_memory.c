@@ -20,10 +20,6 @@ replay_tensor *replay_tensor_of(replay *r, const ir_value *tensor) {
     return NULL;
 }
 
-static bool bit_of(const uint64_t *bits, int64_t position) {
-    return (bits[position / 64] >> (position % 64) & 1) != 0;
-}
-
 /* The lane that an access of this shape acts for: 0 is all of them. */
 static int32_t lane_of(int positions, int position, int slots) {
     return positions == 1 ? 0 : 1 + position / slots;
@@ -32,10 +28,6 @@ static int32_t lane_of(int positions, int position, int slots) {
 void replay_open(replay *r, const replay_tensor *tensor) {
     if (r->signing)
         r->stored.open[tensor - r->tensors] = true;
-}
-
-static int slots_of(const ir_value *value) {
-    return value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
 }
 
 /* ---- loads ---- */
@@ -54,12 +46,12 @@ static void check_output(replay *r, const ir_op *op, const replay_tensor *tensor
 
 static void check_outputs(replay *r, const ir_op *op, const replay_tensor *tensor,
                           const uint64_t *active) {
-    int slots = slots_of(op->results[0]);
+    int slots = ir_type_slot_count(&op->results[0]->type);
     int positions = replay_of(r, op->results[0])->positions;
     int64_t cell = 0;
     r->work -= positions;
     for (int p = 0; p < positions; p++)
-        if (bit_of(active, p) && replay_cell(r, op, tensor, p, slots, &cell))
+        if (replay_bit(active, p) && replay_cell(r, op, tensor, p, slots, &cell))
             check_output(r, op, tensor, cell, lane_of(positions, p, slots));
 }
 
@@ -144,12 +136,12 @@ static void write_cell(replay *r, const ir_op *op, int64_t cell) {
 static void write_cells(replay *r, const ir_op *op, replay_tensor *tensor, int positions,
                         const uint64_t *active) {
     const ir_access *access = op->attributes.access;
-    int slots = slots_of(op->operands[op->operand_count - 1]);
+    int slots = ir_type_slot_count(&op->operands[op->operand_count - 1]->type);
     bool once = access->injective && !access->unique;
     r->work -= 2 * positions;
     for (int p = 0; p < positions; p++) {
         int64_t cell = 0;
-        if (!bit_of(active, p))
+        if (!replay_bit(active, p))
             continue;
         if (!replay_cell(r, op, tensor, p, slots, &cell)) {
             replay_open(r, tensor);
@@ -199,7 +191,7 @@ static void pull_held(replay *r, const replay_array *array, int64_t cell, replay
     replay_set_begin(r, result);
     for (int p = 0; p < result->positions; p++)
         replay_set(r, result, p,
-                   bit_of(result->plane[REPLAY_UNSET], p)
+                   replay_bit(result->plane[REPLAY_UNSET], p)
                        ? (signature_value){.mark = SIGNATURE_OUTSIDE}
                        : array->held[cell * array->positions + p]);
     replay_set_end(r, result);
@@ -244,7 +236,7 @@ void replay_push(replay *r, const ir_op *op) {
         return;
     }
     for (int p = 0; r->signing && p < array->positions && array->held != NULL; p++)
-        if (bit_of(active, p))
+        if (replay_bit(active, p))
             array->held[cell * array->positions + p] = replay_at(r, value, p);
     for (int w = 0; w < array->words; w++) {
         uint64_t *unset = &array->unset[cell * array->words + w];

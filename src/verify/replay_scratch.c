@@ -12,10 +12,6 @@
 
 enum { SCRATCH_CELLS = 1 << 16 };
 
-static bool bit_of(const uint64_t *bits, int64_t at) {
-    return (bits[at / 64] >> (at % 64) & 1) != 0;
-}
-
 void replay_start_scratch(replay *r, const ir_op *op) {
     replay_array *array = replay_array_of(r, op->results[0]);
     int64_t cells = 0;
@@ -42,15 +38,11 @@ static bool cell_of(replay *r, const ir_op *op, const replay_array *array, int p
            replay_cell(r, op, &cells, position, slots, cell);
 }
 
-static int slots_of(const ir_value *value) {
-    return value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
-}
-
 void replay_put(replay *r, const ir_op *op) {
     replay_array *array = replay_array_of(r, op->operands[0]);
     const ir_value *stored = ir_op_stored(op);
     const replay_value *value = replay_of(r, stored);
-    int slots = slots_of(stored);
+    int slots = ir_type_slot_count(&stored->type);
     uint64_t active[REPLAY_WORDS];
     r->work -= 4 + 2 * value->positions;
     if (array->words == 0 || !replay_active(r, op, value->positions, active)) {
@@ -59,14 +51,14 @@ void replay_put(replay *r, const ir_op *op) {
     }
     for (int p = 0; p < value->positions; p++) {
         int64_t cell = 0;
-        if (!bit_of(active, p))
+        if (!replay_bit(active, p))
             continue;
         if (!cell_of(r, op, array, p, slots, &cell)) {
             array->maybe = true;
             return;
         }
-        bool outside =
-            bit_of(value->plane[REPLAY_OUTSIDE], p) || bit_of(value->plane[REPLAY_UNSET], p);
+        bool outside = replay_bit(value->plane[REPLAY_OUTSIDE], p) ||
+                       replay_bit(value->plane[REPLAY_UNSET], p);
         uint64_t bit = UINT64_C(1) << (cell % 64);
         uint64_t *unset = &array->unset[cell / 64];
         *unset = outside ? *unset | bit : *unset & ~bit;
@@ -83,7 +75,7 @@ static signature_value fill_of(const replay *r, const ir_op *op, int position) {
 void replay_get(replay *r, const ir_op *op) {
     replay_array *array = replay_array_of(r, op->operands[0]);
     replay_value *result = replay_of(r, op->results[0]);
-    int slots = slots_of(op->results[0]);
+    int slots = ir_type_slot_count(&op->results[0]->type);
     uint64_t active[REPLAY_WORDS];
     replay_clear(r, result);
     r->work -= 4 + 2 * result->positions;
@@ -93,11 +85,11 @@ void replay_get(replay *r, const ir_op *op) {
     for (int p = 0; p < result->positions && followed; p++) {
         int64_t cell = 0;
         signature_value value = signature_nothing(SIGNATURE_OUTSIDE);
-        if (!bit_of(active, p)) {
+        if (!replay_bit(active, p)) {
             value = fill_of(r, op, p);
         } else if (!cell_of(r, op, array, p, slots, &cell)) {
             followed = false;
-        } else if (!bit_of(array->unset, cell)) {
+        } else if (!replay_bit(array->unset, cell)) {
             value = array->held[cell];
         }
         value.known = value.known && !real;

@@ -151,7 +151,7 @@ static void rule_scratch_width(verify_state *state, const ir_op *op) {
     const ir_index *index = &op->attributes.access->index[0];
     const ir_value *value = op->opcode == IR_PUT ? ir_op_stored(op) : op->results[0];
     int64_t width = op->attributes.access->width, lanes = ir_module_subgroup_lanes(state->module);
-    int64_t slots = value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
+    int64_t slots = ir_type_slot_count(&value->type);
     if (width <= 1)
         return;
     if (index->vector >= 0 || (!has_runs(&index->affine, LAYOUT_SLOT, slots, width) &&

@@ -24,7 +24,7 @@ static bool spread(const ir_op *op) {
 static int slots_of(const ir_op *op) {
     bool stores = op->opcode == IR_STORE || op->opcode == IR_PUT;
     const ir_value *value = stores ? ir_op_stored(op) : op->results[0];
-    return value->type.form == IR_FORM_SLOTS ? value->type.slots : 1;
+    return ir_type_slot_count(&value->type);
 }
 
 /* The access happens at the lane and slot of the place, for certain. */
