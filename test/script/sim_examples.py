@@ -17,27 +17,12 @@ import sys
 import numpy as np
 
 import command
+from examples import EXAMPLES
 
 sys.path.insert(0, str(command.ROOT / "test" / "generated"))
 import generate  # noqa: E402
 import judge  # noqa: E402
 
-# name -> inputs by shape (r rows x width, w width, l labels, 88), outputs
-EXAMPLES = {
-    "sum": ("x:rw", "y"),
-    "softmax": ("x:rw", "y"),
-    "log_softmax": ("x:rw", "y"),
-    "rmsnorm": ("x:rw w:w", "y"),
-    "layernorm": ("x:rw w:w b:w", "y"),
-    "residual_layernorm": ("x:rw residual:rw w:w b:w", "y"),
-    "cross_entropy": ("logits:rw label:l", "loss"),
-    "gelu_add": ("x:rw bias:w other:rw", "y"),
-    "swiglu": ("gate:rw up:rw", "y"),
-    "causal_softmax": ("x:rw", "y"),
-    "rmsnorm_quant": ("x:rw w:w", "q scale"),
-    "softmax_blocks": ("x:rw", "y"),
-    "transpose8": ("source:88", "dest"),
-}
 WIDTHS = [1, 300]
 PLANS = ["row", "fallback"]
 DTYPES = ["f32", "f16", "bf16"]

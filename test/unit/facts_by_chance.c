@@ -9,39 +9,19 @@
  *
  * tier: check-long (twenty times as many programs)
  */
+#include "arena_fixture.h"
+
 #include "sim/thread.h"
 #include "text/ir_parse.h"
 #include "verify/verify.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 enum { PROGRAMS = 1500, LANES = 8, SUBGROUP = 4, SLOTS = 2, CELLS = LANES * SLOTS };
 
 static int programs = PROGRAMS;
-
-typedef struct fixture {
-    base_arena arena;
-    jmp_buf exhausted;
-} fixture;
-
-static int set_up(void **state) {
-    static fixture f;
-    base_arena_init(&f.arena, base_allocator_default(), &f.exhausted);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    base_arena_free(&((fixture *)*state)->arena);
-    return 0;
-}
 
 /* ---- texts ---- */
 typedef enum scope { NONE, SUBGROUPS, GROUPS } scope;
@@ -159,13 +139,6 @@ static void write_program(writer *w) {
 }
 
 /* ---- judges ---- */
-static const char *render(fixture *f, const base_diagnostics *diagnostics) {
-    base_text out;
-    base_text_init(&out, &f->arena);
-    base_diagnostics_render(&out, diagnostics);
-    return out.bytes != NULL ? out.bytes : "";
-}
-
 static bool is_true(const writer *w, const int64_t cells[CELLS]) {
     for (int slot = 0; slot < SLOTS; slot++)
         for (int thread = 0; thread < LANES; thread++) {

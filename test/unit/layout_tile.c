@@ -1,34 +1,14 @@
 /* Layouts as text: what every spelling means, which spellings a layout has, and where a text that
  * is no layout is refused, why, and with which legal neighbour. The laws of the maps stand in
  * layout_laws.c. */
+#include "arena_fixture.h"
+
 #include "layout/tile.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
-
-typedef struct fixture {
-    base_arena arena;
-    jmp_buf exhausted;
-} fixture;
-
-static int set_up(void **state) {
-    static fixture f;
-    base_arena_init(&f.arena, base_allocator_default(), &f.exhausted);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    base_arena_free(&((fixture *)*state)->arena);
-    return 0;
-}
 
 static layout_tile read(void **state, const char *text) {
     layout_tile tile;
@@ -542,74 +522,45 @@ static void check_spellings_of(void **state, const layout_tile *tile, const char
         fail_msg("%s has no spelling", text);
 }
 
-/* Pieces of texts exchanged, several times over. */
+/* What texts are damaged with; "" takes away. */
+static const char *const pieces[] = {
+    /* clang-format off */
+    "0", "1", "2", "3", "4", "5", "8", "16", "32", "64", "96", "4294967296",
+    "4611686018427387904", "9223372036854775807", "*", "@", " @2", " @8",
+    "lane", "slot", "subgroup", "step *", "group 3", "block 2", " | ", "; ", ", ",
+    "(", ")", ":", "=", "[", "]", "replicate lane 2", "none", "size=", "shift=1", "xor=1",
+    "slots=2", "chunks=step", "vector=4", "subgroup=8", "", "", "", ""
+    /* clang-format on */
+};
+
+enum { DAMAGED = 512 /* bytes of a damaged text */ };
+
+/* Exchanges one to three pieces of the text, whole numbers or single characters. */
+static void damage(char text[DAMAGED], uint64_t random) {
+    for (int turns = 1 + (int)(random >> 20) % 3; turns > 0; turns--) {
+        char rest[DAMAGED];
+        size_t length = strlen(text), at = (size_t)((random >> 24) % (length + 1)), end = at;
+        const char *piece = pieces[(random >> 8) % (sizeof pieces / sizeof pieces[0])];
+        while (end < length && strchr("0123456789", text[end]) != NULL)
+            end++;
+        end += end == at && end < length && (random & 1);
+        snprintf(rest, sizeof rest, "%s", text + end);
+        snprintf(text + at, DAMAGED - at, "%s%.200s", piece, rest);
+        random = random * 2862933555777941757u + 3037000493u;
+    }
+}
+
 static void texts_by_chance_are_refused_or_come_back(void **state) {
-    static const char *const pieces[] = {"0",
-                                         "1",
-                                         "2",
-                                         "3",
-                                         "4",
-                                         "5",
-                                         "8",
-                                         "16",
-                                         "32",
-                                         "64",
-                                         "96",
-                                         "4294967296",
-                                         "4611686018427387904",
-                                         "9223372036854775807",
-                                         "*",
-                                         "@",
-                                         " @2",
-                                         " @8",
-                                         "lane",
-                                         "slot",
-                                         "subgroup",
-                                         "step *",
-                                         "group 3",
-                                         "block 2",
-                                         " | ",
-                                         "; ",
-                                         ", ",
-                                         "(",
-                                         ")",
-                                         ":",
-                                         "=",
-                                         "[",
-                                         "]",
-                                         "replicate lane 2",
-                                         "none",
-                                         "size=",
-                                         "shift=1",
-                                         "xor=1",
-                                         "slots=2",
-                                         "chunks=step",
-                                         "vector=4",
-                                         "subgroup=8",
-                                         "",
-                                         "",
-                                         "",
-                                         ""};
     fixture *f = *state;
     uint64_t random = 7;
     int read_count = 0, refused_count = 0;
     for (int i = 0; i < 60000; i++) {
-        char text[512];
+        char text[DAMAGED];
         random = random * 6364136223846793005u + 1442695040888963407u;
         uint64_t r = random >> 16;
         const char *whole = spellings[r % (sizeof spellings / sizeof spellings[0])].text;
         snprintf(text, sizeof text, "%s", whole);
-        for (int turns = 1 + (int)(r >> 20) % 3; turns > 0; turns--) {
-            char rest[512];
-            size_t length = strlen(text), at = (size_t)((r >> 24) % (length + 1)), end = at;
-            const char *piece = pieces[(r >> 8) % (sizeof pieces / sizeof pieces[0])];
-            while (end < length && strchr("0123456789", text[end]) != NULL)
-                end++;
-            end += end == at && end < length && (r & 1);
-            snprintf(rest, sizeof rest, "%s", text + end);
-            snprintf(text + at, sizeof text - at, "%s%.200s", piece, rest);
-            r = r * 2862933555777941757u + 3037000493u;
-        }
+        damage(text, r);
         layout_tile tile;
         layout_fault fault = {0};
         if (layout_tile_parse(&f->arena, text, strlen(text), &tile, &fault)) {

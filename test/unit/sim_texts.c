@@ -4,24 +4,16 @@
  *
  * All sizes are known in the text. Inputs hold 1, 2, 3, ..., outputs 0, scalars 3.
  */
+#include "arena_fixture.h"
+
 #include "sim/thread.h"
 #include "text/ir_parse.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 enum { PARAMETERS = 8, WORDS = 64, CELLS = 1 << 16 };
-
-typedef struct fixture {
-    base_arena arena;
-    jmp_buf exhausted;
-} fixture;
 
 typedef struct run {
     const ir_module *module;
@@ -31,25 +23,6 @@ typedef struct run {
     base_diagnostics diagnostics;
     sim_status status;
 } run;
-
-static int set_up(void **state) {
-    static fixture f;
-    base_arena_init(&f.arena, base_allocator_default(), &f.exhausted);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    base_arena_free(&((fixture *)*state)->arena);
-    return 0;
-}
-
-static const char *render(fixture *f, const base_diagnostics *diagnostics) {
-    base_text out;
-    base_text_init(&out, &f->arena);
-    base_diagnostics_render(&out, diagnostics);
-    return out.bytes;
-}
 
 static char *read_file(fixture *f, const char *name) {
     base_text path, out;

@@ -6,36 +6,16 @@
  * its first line is `# wrong: why; rule SLUG; sim ...` (a rule that refuses it), its second `#
  * right: NAME`, a program of test/hazard that does what was meant.
  */
+#include "arena_fixture.h"
+
 #include "compile/compile.h"
 #include "ir/print.h"
 #include "text/ir_parse.h"
 #include "verify/verify_internal.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-typedef struct fixture {
-    base_arena arena;
-    jmp_buf exhausted;
-} fixture;
-
-static int set_up(void **state) {
-    static fixture f;
-    base_arena_init(&f.arena, base_allocator_default(), &f.exhausted);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    base_arena_free(&((fixture *)*state)->arena);
-    return 0;
-}
 
 /* ---- texts ---- */
 static char *read_file(fixture *f, const char *path) {
@@ -83,13 +63,6 @@ static int each_text(fixture *f, const char *folder,
     }
     closedir(dir);
     return count;
-}
-
-static const char *render(fixture *f, const base_diagnostics *diagnostics) {
-    base_text out;
-    base_text_init(&out, &f->arena);
-    base_diagnostics_render(&out, diagnostics);
-    return out.bytes != NULL ? out.bytes : "";
 }
 
 static ir_module *parse(fixture *f, const char *name, const char *text) {

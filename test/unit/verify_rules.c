@@ -1,33 +1,13 @@
 /* Every rule of the verifier has texts that it alone rejects, which pass when that one rule is
  * disabled, and texts that it accepts: test/verify/SLUG.ir, cases separated by `---`, each with a
  * first line `# reject: why` or `# accept: why`. */
+#include "arena_fixture.h"
+
 #include "text/ir_parse.h"
 #include "verify/verify_internal.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-typedef struct fixture {
-    base_arena arena;
-    jmp_buf exhausted;
-} fixture;
-
-static int set_up(void **state) {
-    static fixture f;
-    base_arena_init(&f.arena, base_allocator_default(), &f.exhausted);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    base_arena_free(&((fixture *)*state)->arena);
-    return 0;
-}
 
 static char *read_file(fixture *f, const char *slug) {
     base_text path, out;
@@ -41,13 +21,6 @@ static char *read_file(fixture *f, const char *slug) {
     for (size_t n = 0; (n = fread(block, 1, sizeof block, file)) > 0;)
         base_text_append(&out, block, n);
     fclose(file);
-    return out.bytes;
-}
-
-static const char *render(fixture *f, const base_diagnostics *diagnostics) {
-    base_text out;
-    base_text_init(&out, &f->arena);
-    base_diagnostics_render(&out, diagnostics);
     return out.bytes;
 }
 
