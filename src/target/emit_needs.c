@@ -1,4 +1,13 @@
-/* What is needed: ops that no effect depends on are left out of the text. */
+/* What is needed: ops that no effect depends on are left out of the text.
+ *
+ *     %a = iota lane*1          left out: only %b reads it
+ *     %b = mul %a, %a           left out: nobody reads it
+ *     %c = add %t, %t           needed
+ *     store %y[lane*1], %c
+ *
+ * The condition of a select that is spelled as an extreme is not read by the text. The module stays
+ * as it is; loops and branches are never left out as a whole (the pass `dead` does that).
+ */
 #include "target/emitter_internal.h"
 
 typedef struct need {

@@ -1,4 +1,12 @@
-/* What both runs agree on: elements of tensors, constants, and what ops make of one position. */
+/* What both runs agree on: elements of tensors, constants, and what ops make of one position.
+ *
+ *     an f32 element    {x 201}            a mark; its number is not known
+ *     an i64 element    {label 3}, 0       a mark and a chosen number, another one each round
+ *     constants         number 4           folded as the op folds them: add of 4 and 3 is 7
+ *
+ * The tile run and the thread run call the same functions for an op, so what is wrong here is wrong
+ * in both; only which elements meet, and in which cells they end, is compared.
+ */
 #include "verify/signature_internal.h"
 
 #include <math.h>

@@ -1,4 +1,12 @@
-/* The run of a tile or mapped module: values as whole tiles of signatures. */
+/* The run of a tile or mapped module: values as whole tiles of signatures, shared by the files
+ * signature_tile*.c.
+ *
+ *     %t = load %x[%row, : N]     N = 3, row 1: items {x 3} {x 4} {x 5}
+ *     %m = reduce max %t          rank 0: one item, max of {x 3} {x 4} {x 5}
+ *
+ * Layouts and storage of a mapped module mean nothing here: a sweep is run once, and an op computes
+ * all of its tile at once.
+ */
 #ifndef VERIFY_SIGNATURE_TILE_INTERNAL_H
 #define VERIFY_SIGNATURE_TILE_INTERNAL_H
 

@@ -1,4 +1,12 @@
-/* The operators: see operators.h. */
+/* The operators, and the table of them at the end.
+ *
+ *     bound +1        for %i = 0 .. %n step 8        for %i = 0 .. %n + 1 step 8
+ *     mask deleted    load %x[lane*1] mask=..        load %x[lane*1]
+ *
+ * An operator sees each op in turn. Where it applies it asks is_site, which counts, and changes the
+ * op when this is the site that is meant; so every operator numbers its own sites, and an op may
+ * have several. What an operator makes need not verify: that it does not is what is tested.
+ */
 #include "operators.h"
 
 #include "ir/builder.h"
