@@ -6,12 +6,13 @@
 tier: check-long
 builds: release
 
-Every operator of operators.c changes one thing at every place of a module (every N-th with --every):
-a bound, a mask, an index, an identity, a list, a fact, a sync. The verifier must refuse the mutant; one
-that it accepts must compute the same as the original on eight inputs, without a finding of the
-simulator, or it has survived. Row and fallback plans, for a machine whose team is one vector register
-and for one with several subgroups. Prints a table by operator. `make mutate SEED=n` takes every place;
-the long tier takes a share of the places where a module is wide or generated.
+Every operator of operators.c changes one thing at every place of a module (every N-th with
+--every): a bound, a mask, an index, an identity, a list, a fact, a sync. The verifier must refuse
+the mutant; one that it accepts must compute the same as the original on eight inputs, without a
+finding of the simulator, or it has survived. Row and fallback plans, for a machine whose team is
+one vector register and for one with several subgroups. Prints a table by operator. `make mutate
+SEED=n` takes every place; the long tier takes a share of the places where a module is wide or
+generated.
 """
 import argparse
 import collections
@@ -40,8 +41,8 @@ def run(mutate, machine, path, every, seed):
 
 
 def sampling(machine, path):
-    """In the long tier every place of the examples, on a wide machine and in generated kernels every
-    N-th, the seed says which."""
+    """In the long tier every place of the examples; on a wide machine and in generated kernels
+    every N-th, the seed says which."""
     if os.environ.get("TIER") != "check-long":
         return 1
     return (1 if machine == MACHINES[0] else 8) * (1 if path.parent.name == "examples" else 4)
