@@ -91,10 +91,10 @@ typedef struct replay {
     signature_tile_run *tile;
     int64_t positions; /* of the widest vector */
     int64_t unsigned_work, signed_work, *tile_work;
-    int64_t group_work, group_tile_work; /* the most that a group has taken */
-    replay_marks *unknown, *outside;
-    replay_marks *free[2]; /* of one position, of many */
-    void *meeting;         /* of replay_lanes.c: room for positions */
+    int64_t group_work, group_tile_work;        /* the most that a group has taken */
+    replay_marks *unknown, *outside, *compared; /* of one mark each; NULL until needed */
+    replay_marks *free[2];                      /* of one position, of many */
+    void *meeting;                              /* of replay_lanes.c: room for positions */
     int meeting_positions;
     const ir_op *reported[BASE_DIAGNOSTIC_LIMIT];
     int reported_count;

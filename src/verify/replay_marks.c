@@ -168,13 +168,22 @@ static bool is_constant_everywhere(const replay *r, const ir_op *op) {
     return true;
 }
 
+/* What a comparison of numbers says is known, but no literal: a mask may begin with it. */
+static replay_marks *marks_of_known(replay *r, const ir_op *op) {
+    if (ir_op_describe(op->opcode)->shape != IR_SHAPE_COMPARE)
+        return NULL;
+    if (r->compared == NULL)
+        r->compared = marks_of_one(r, SIGNATURE_CONSTANT);
+    return r->compared;
+}
+
 void replay_marks_compute(replay *r, const ir_op *op) {
     replay_value *result = replay_of(r, op->results[0]);
     replay_marks *one = NULL;
     if (ir_op_describe(op->opcode)->shape == IR_SHAPE_LEAF)
         return;
     if (is_constant_everywhere(r, op) && result->known)
-        replay_share_marks(r, result, NULL);
+        replay_share_marks(r, result, marks_of_known(r, op));
     else if (may_share(r, op) && comes_from_one(r, op, &one))
         replay_share_marks(r, result, one);
     else

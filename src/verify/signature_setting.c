@@ -128,13 +128,23 @@ static bool decides(ir_opcode opcode, signature_value known) {
     return (opcode == IR_AND && known.number == 0) || (opcode == IR_OR && known.number != 0);
 }
 
+/* Of constants. What a comparison says, and what is made of that, is no literal: `true` that a mask
+ * begins with does not begin a reduction by `all`. */
+static signature_value decided(const signature_setting *setting, ir_opcode opcode,
+                               signature_value a, signature_value b, int64_t number) {
+    bool compared = ir_op_describe(opcode)->shape == IR_SHAPE_COMPARE;
+    if (compared || a.mark == SIGNATURE_CONSTANT || b.mark == SIGNATURE_CONSTANT)
+        return (signature_value){.mark = SIGNATURE_CONSTANT, .known = true, .number = number};
+    return signature_of_number(setting, number);
+}
+
 signature_value signature_combined(const signature_setting *setting, ir_opcode opcode,
                                    base_dtype dtype, signature_value a, signature_value b) {
     explore_function function = explore_integer_function(opcode);
     if (a.known && b.known && function != NULL && signature_is_constant(setting->table, a.mark) &&
         signature_is_constant(setting->table, b.mark))
-        return signature_of_number(setting,
-                                   explore_wrapped(dtype, function(dtype, a.number, b.number)));
+        return decided(setting, opcode, a, b,
+                       explore_wrapped(dtype, function(dtype, a.number, b.number)));
     signature mark = signature_joined(setting->table, opcode, dtype, a.mark, b.mark);
     if (dtype == BASE_BOOL && a.known != b.known && decides(opcode, a.known ? a : b))
         return (signature_value){.mark = mark, .known = true, .number = opcode == IR_OR};
