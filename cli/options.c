@@ -72,6 +72,7 @@ typedef enum option_kind {
     OPTION_TEXT,
     OPTION_FLAG,
     OPTION_INTEGER,
+    OPTION_COUNT, /* an integer from 1 */
     OPTION_SEED,
     OPTION_REAL
 } option_kind;
@@ -103,7 +104,7 @@ static const option_row option_rows[] = {
     {"--stop-after", OPTION_TEXT, offsetof(cli_options, stop_after)},
     {"--element", OPTION_TEXT, offsetof(cli_options, element)},
     {"--format", OPTION_TEXT, offsetof(cli_options, format)},
-    {"--width", OPTION_INTEGER, offsetof(cli_options, width)},
+    {"--width", OPTION_COUNT, offsetof(cli_options, width)},
     {"--list", OPTION_FLAG, offsetof(cli_options, list)},
     {"--version", OPTION_FLAG, offsetof(cli_options, version)},
     {"--help", OPTION_FLAG, offsetof(cli_options, help)},
@@ -131,11 +132,12 @@ static bool option_store(cli_options *options, const option_row *row, const char
         memcpy(field, &seed, sizeof seed);
         return end != value && *end == '\0' && errno == 0 && value[0] != '-';
     }
-    case OPTION_INTEGER: {
-        long number = strtol(value, &end, 10);
+    case OPTION_INTEGER:
+    case OPTION_COUNT: {
+        long number = strtol(value, &end, 10), least = row->kind == OPTION_COUNT;
         int small = (int)number;
         memcpy(field, &small, sizeof small);
-        return end != value && *end == '\0' && errno == 0 && number >= 0 && number <= 256;
+        return end != value && *end == '\0' && errno == 0 && number >= least && number <= 256;
     }
     case OPTION_REAL: {
         double real = 0;

@@ -178,8 +178,8 @@ static bool fail_threads(tile_reader *r, int64_t threads, int64_t subgroup, cons
         nearest = above;
     tile_fault(r, TILE_FAULT_THREADS, size->at, size->length,
                "%" PRId64 " threads are more than a subgroup of %" PRId64
-               ", and not whole ones: %" PRId64 " or %" PRId64 " are",
-               threads, subgroup, below, above);
+               ", and not whole ones, as %" PRId64 " are",
+               threads, subgroup, nearest);
     if (base_checked_mul(nearest, slots, &nearest))
         tile_propose(r, size->at, size->length, "%" PRId64, nearest);
     return false;

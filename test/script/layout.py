@@ -453,6 +453,7 @@ def check_usage():
                         ("element", ["show", good, "--element", "f37"]),
                         ("width", ["show", good, "--width", "3"]),
                         ("wide", ["show", good, "--width", "8"]),
+                        ("width_0", ["show", good, "--width", "0"]),
                         ("machine", ["convert", good, good, "--machine", "abacus"]),
                         ("machine_of_show", ["show", good, "--machine", "sm_90"])):
         result = layout(*words)
