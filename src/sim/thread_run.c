@@ -9,6 +9,8 @@
  */
 #include "sim/thread_internal.h"
 
+#include "base/checked.h"
+
 #include <string.h>
 
 /* ---- values ---- */
@@ -411,7 +413,7 @@ static void bind_parameters(sim_team *team, void *const *pointers) {
         for (int d = 0; d < parameter->value->type.rank; d++) {
             if (!layout_extent_evaluate(parameter->value->type.extent[d], team->words,
                                         &bound->extent[d]) ||
-                __builtin_mul_overflow(cells, bound->extent[d], &cells))
+                !base_checked_mul(cells, bound->extent[d], &cells))
                 sim_refuse(team, NULL, "the size of `%s` leaves 64 bits", parameter->name);
             bound->stride[d] = team->words[word++];
         }

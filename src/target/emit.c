@@ -18,6 +18,8 @@
  * emitter checks nothing: its input passed the verifier. */
 #include "target/emitter_internal.h"
 
+#include "base/checked.h"
+
 #include <string.h>
 
 /* ---- leaves and names ---- */
@@ -175,7 +177,7 @@ static void emit_for_head(target_emitter *e, const ir_op *op, const char *index)
     int64_t step_value, high_value, last;
     bool constant = target_emit_is_integer(op->operands[2], &step_value);
     bool bounded = constant && target_emit_is_integer(op->operands[1], &high_value) &&
-                   !__builtin_add_overflow(high_value, step_value, &last);
+                   base_checked_add(high_value, step_value, &last);
     if (constant && step_value == 1) {
         target_emit_line(e, "for (i64 %s = %s; %s < %s; %s++) {", index, low, index, high, index);
     } else if (bounded) {

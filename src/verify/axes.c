@@ -6,6 +6,8 @@
  */
 #include "verify/verify_internal.h"
 
+#include "base/checked.h"
+
 static bool is_of_lane(layout_holder holder) {
     return holder == LAYOUT_LANE || holder == LAYOUT_SUBGROUP || holder == LAYOUT_SLOT;
 }
@@ -49,13 +51,12 @@ static void rule_team_lanes(verify_state *state) {
     for (int i = 0; i < state->module->axis_count; i++) {
         const layout_axis *digits = &state->module->axes[i].digits;
         if (layout_axis_check(digits) == NULL)
-            fits = fits &&
-                   !__builtin_mul_overflow(lanes, layout_axis_radix(digits, LAYOUT_LANE), &lanes) &&
-                   !__builtin_mul_overflow(subgroups, layout_axis_radix(digits, LAYOUT_SUBGROUP),
-                                           &subgroups);
+            fits =
+                fits && base_checked_mul(lanes, layout_axis_radix(digits, LAYOUT_LANE), &lanes) &&
+                base_checked_mul(subgroups, layout_axis_radix(digits, LAYOUT_SUBGROUP), &subgroups);
     }
     fits = fits && subgroups == ir_module_subgroups(state->module);
-    if (!fits || __builtin_mul_overflow(lanes, subgroups, &lanes) || lanes != state->module->lanes)
+    if (!fits || !base_checked_mul(lanes, subgroups, &lanes) || lanes != state->module->lanes)
         verify_report(state, VERIFY_AXIS_DIGITS, NULL, "the product of the lane digits is the team",
                       "a team of %d lanes has other lane digits", state->module->lanes);
 }

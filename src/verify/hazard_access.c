@@ -8,6 +8,8 @@
  */
 #include "verify/hazard_internal.h"
 
+#include "base/checked.h"
+
 typedef struct positions {
     hazard_table cell, target, when;
     const ir_affine *counted; /* of a range mask whose count is `when`; NULL: `when` is a bool */
@@ -125,7 +127,7 @@ static bool choose_span(const hazards *h, const positions *p, hazard_access *acc
         access->span = high >= access->low ? high - access->low + 1 : 0;
         return access->span <= HAZARD_MAX_CELLS;
     }
-    if (__builtin_sub_overflow(high, access->low, &span) || span >= HAZARD_MAX_CELLS)
+    if (!base_checked_sub(high, access->low, &span) || span >= HAZARD_MAX_CELLS)
         return false;
     access->span = span + 1;
     return true;

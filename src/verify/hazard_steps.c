@@ -10,6 +10,8 @@
  */
 #include "verify/hazard_internal.h"
 
+#include "base/checked.h"
+
 enum {
     UNROLLS = 512,       /* accesses that are written out */
     POSITIONS = 1 << 22, /* of these together */
@@ -107,7 +109,7 @@ static void build_for(hazards *h, const ir_op *op, list *to) {
         return;
     const ir_region *body = op->regions[0];
     bool counted = known && hazard_constant(h, op->operands[2], &stride) && stride >= 1 &&
-                   !__builtin_sub_overflow(hi, lo, &span);
+                   base_checked_sub(hi, lo, &span);
     int64_t trips = counted ? (span - 1) / stride + 1 : 0;
     if (trips > 0 && is_worth_writing_out(h, body, trips)) {
         extent_of_region once = {0};

@@ -6,6 +6,7 @@
  */
 #include "verify/replay_internal.h"
 
+#include "base/checked.h"
 #include "base/hash.h"
 
 #include <string.h>
@@ -81,7 +82,7 @@ static void replay_for(replay *r, const ir_op *op) {
     int64_t lo = known ? replay_number(bound[0], 0) : 0,
             hi = known ? replay_number(bound[1], 0) : 0;
     int64_t step = known ? replay_number(bound[2], 0) : 1, span = 0;
-    if (!known || step < 1 || __builtin_sub_overflow(hi, lo, &span)) {
+    if (!known || step < 1 || !base_checked_sub(hi, lo, &span)) {
         forget_results(r, op);
         return;
     }

@@ -5,6 +5,8 @@
  */
 #include "verify/replay_internal.h"
 
+#include "base/checked.h"
+
 static const ir_axis *axis_of(const ir_module *module, int program) {
     for (int i = 0; i < module->axis_count; i++)
         if (module->axes[i].is_program && module->axes[i].program == program)
@@ -25,7 +27,7 @@ static bool radices_of(const replay *r, int program, int64_t *programs, int64_t 
     steps = layout_axis_radix(digits, LAYOUT_STEP);
     *chunk = layout_axis_chunk(digits);
     if (steps < 1 || (layout_axis_has(digits, LAYOUT_GROUP) && !last) ||
-        __builtin_mul_overflow(*chunk, steps, chunk))
+        !base_checked_mul(*chunk, steps, chunk))
         return false;
     return *chunk > 0;
 }
@@ -71,7 +73,7 @@ void replay_programs_next(replay_programs *at) {
 int64_t replay_programs_count(const replay_programs *at) {
     int64_t count = 1;
     for (int i = 0; i < at->count; i++)
-        if (__builtin_mul_overflow(count, at->end[i] - at->first[i], &count))
+        if (!base_checked_mul(count, at->end[i] - at->first[i], &count))
             return INT64_MAX;
     return count;
 }

@@ -7,6 +7,8 @@
  */
 #include "verify/replay_internal.h"
 
+#include "base/checked.h"
+
 #include <string.h>
 
 enum { CELLS = 1 << 18 }; /* of a tensor that is followed */
@@ -60,7 +62,7 @@ static bool start_tensor(replay *r, const ir_parameter *parameter, replay_tensor
                                     &tensor->extent[d]) ||
             tensor->extent[d] < 0)
             return false;
-        if (__builtin_mul_overflow(tensor->cells, tensor->extent[d], &tensor->cells))
+        if (!base_checked_mul(tensor->cells, tensor->extent[d], &tensor->cells))
             return false;
     }
     if (tensor->cells > CELLS)

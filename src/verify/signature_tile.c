@@ -5,6 +5,7 @@
  */
 #include "verify/signature_tile_internal.h"
 
+#include "base/checked.h"
 #include "base/hash.h"
 
 enum { ELEMENTS = 1 << 20 /* of a tile */ };
@@ -29,7 +30,7 @@ bool signature_tile_shape(signature_tile_run *run, const ir_value *value) {
     for (int i = 0; i < tile->rank; i++) {
         int64_t extent = 0;
         if (!layout_extent_evaluate(value->type.extent[i], run->setting->sizes, &extent) ||
-            extent < 0 || __builtin_mul_overflow(tile->count, extent, &tile->count) ||
+            extent < 0 || !base_checked_mul(tile->count, extent, &tile->count) ||
             tile->count > ELEMENTS)
             return false;
         tile->extent[i] = tile->domain[i] = extent;
@@ -140,7 +141,7 @@ static bool run_for(signature_tile_run *run, const ir_op *op) {
     for (int64_t i = lo; i < hi;) {
         if (!run_iteration(run, op, i))
             return false;
-        if (__builtin_add_overflow(i, step, &i))
+        if (!base_checked_add(i, step, &i))
             break;
     }
     return true;

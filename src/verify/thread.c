@@ -7,6 +7,8 @@
  *     axis N ... lane 8 | slot 4 | step *     load %x[%b + lane*1 + slot*8]
  */
 #include "layout/bits.h"
+
+#include "base/checked.h"
 #include "verify/verify_internal.h"
 
 enum { MOST_POSITIONS = 1 << 20 }; /* no lane has more slots, no team more lanes */
@@ -229,7 +231,7 @@ static bool grid_covers(const verify_state *state, const int64_t *sizes) {
     for (int i = 0; i < state->module->axis_count; i++)
         if (state->module->axes[i].is_program &&
             (!groups_of(&state->module->axes[i], sizes, &own) ||
-             __builtin_mul_overflow(needed, own, &needed)))
+             !base_checked_mul(needed, own, &needed)))
             return true;
     return state->module->groups == NULL ||
            !layout_extent_evaluate(state->module->groups, sizes, &groups) || groups == needed;

@@ -8,6 +8,8 @@
  * may wrap, its dtype says all that is known.
  */
 #include "verify/explore_internal.h"
+
+#include "base/checked.h"
 #include "verify/hazard_internal.h"
 
 enum { DEPTH = 500 };
@@ -49,9 +51,9 @@ static bool ends_of(ir_opcode opcode, interval a, interval b, interval *out) {
     bool first = true;
     for (int i = 0; i < 4; i++) {
         int64_t value = 0, p = x[i / 2], q = y[i % 2];
-        bool wraps = opcode == IR_ADD   ? __builtin_add_overflow(p, q, &value)
-                     : opcode == IR_SUB ? __builtin_sub_overflow(p, q, &value)
-                     : opcode == IR_MUL ? __builtin_mul_overflow(p, q, &value)
+        bool wraps = opcode == IR_ADD   ? !base_checked_add(p, q, &value)
+                     : opcode == IR_SUB ? !base_checked_sub(p, q, &value)
+                     : opcode == IR_MUL ? !base_checked_mul(p, q, &value)
                                         : true;
         if (wraps)
             return false;
