@@ -127,16 +127,20 @@ static bool carried_state_holds(const ir_op *op) {
 
 static void rule_token_state(verify_state *state, const ir_op *op) {
     bool holds = true;
-    const char *expected = ir_op_describe(op->opcode)->doc;
-    if (op->opcode == IR_SCRATCH)
+    const char *expected = NULL;
+    if (op->opcode == IR_SCRATCH) {
         holds = is_of(op->results[1], op->results[0], IR_TOKEN_FREE);
-    else if (op->opcode == IR_PUT)
+        expected = "a free token of this array";
+    } else if (op->opcode == IR_PUT) {
         holds = put_state_holds(op);
-    else if (op->opcode == IR_GET)
+        expected = "a free or written token of the array, given back written";
+    } else if (op->opcode == IR_GET) {
         holds = is_of(ir_op_token(op), op->operands[0], IR_TOKEN_PUBLISHED);
-    else if (op->opcode == IR_SYNC)
+        expected = "a published token of the array: what a sync makes of a written one";
+    } else if (op->opcode == IR_SYNC) {
         holds = sync_state_holds(op);
-    else if (op->opcode == IR_FOR || op->opcode == IR_IF) {
+        expected = "written tokens, given back published, or published ones, given back free";
+    } else if (op->opcode == IR_FOR || op->opcode == IR_IF) {
         holds = carried_state_holds(op);
         expected = "one state at the beginning, in the region, at its end and after it";
     }
