@@ -101,11 +101,14 @@ static void replay_for(replay *r, const ir_op *op) {
 
 static void replay_if(replay *r, const ir_op *op) {
     const replay_value *condition = replay_of(r, op->operands[0]);
-    if (!condition->known) {
+    bool first = condition->known && replay_number(condition, 0) != 0;
+    bool chosen = condition->known ||
+                  (r->signing && signature_side(&r->setting, replay_at(r, condition, 0), &first));
+    if (!chosen) {
         forget_results(r, op);
         return;
     }
-    const ir_region *side = op->regions[replay_number(condition, 0) != 0 ? 0 : 1];
+    const ir_region *side = op->regions[first ? 0 : 1];
     replay_region(r, side);
     const ir_op *yield = ir_region_yield(side);
     for (int i = 0; i < op->result_count && i < yield->operand_count; i++)

@@ -44,6 +44,10 @@ ir_opcode signature_joining_opcode(ir_monoid monoid, ir_nan nan, base_dtype dtyp
 signature_value signature_either(const signature_setting *setting, signature_value condition,
                                  signature_value a, signature_value b);
 
+/* Which side a branch takes whose condition is not known: the same for the same condition, so that
+ * both runs go one way. False: its sources are not known. */
+bool signature_side(const signature_setting *setting, signature_value condition, bool *side);
+
 static inline signature_value signature_nothing(signature mark) {
     return (signature_value){.mark = mark};
 }

@@ -201,6 +201,13 @@ signature_value signature_computed(const signature_setting *setting, const ir_op
     return signature_nothing(signature_union(setting->table, all, operands[2].mark));
 }
 
+bool signature_side(const signature_setting *setting, signature_value condition, bool *side) {
+    *side = condition.known ? condition.number != 0
+                            : (signature_hash(setting->table, condition.mark) >> 9 & 1) != 0;
+    return condition.known || (condition.mark != SIGNATURE_UNKNOWN &&
+                               !signature_is_constant(setting->table, condition.mark));
+}
+
 ir_opcode signature_joining_opcode(ir_monoid monoid, ir_nan nan, base_dtype dtype) {
     const ir_monoid_info *info = ir_monoid_describe(monoid);
     bool ignore = nan == IR_NAN_IGNORE && base_dtype_is_float(dtype);

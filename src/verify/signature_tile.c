@@ -152,16 +152,21 @@ static bool run_side(signature_tile_run *run, const ir_op *op, const ir_region *
     return run_region(run, side) && hand_on(run, op->result_count, op->results, yield->operands);
 }
 
+static bool run_if(signature_tile_run *run, const ir_op *op) {
+    const signature_tile *condition = signature_tile_of(run, op->operands[0]);
+    bool first = false;
+    if (condition->count != 1 || !signature_side(run->setting, condition->items[0], &first))
+        return pass_over(run, op);
+    return run_side(run, op, op->regions[first ? 0 : 1]);
+}
+
 static bool run_op(signature_tile_run *run, const ir_op *op) {
-    int64_t condition = 0;
     if (op->opcode == IR_FOR)
         return run_for(run, op);
     if (op->opcode == IR_SWEEP)
         return run_side(run, op, op->regions[0]);
     if (op->opcode == IR_IF)
-        return bound_of(run, op->operands[0], &condition)
-                   ? run_side(run, op, op->regions[condition != 0 ? 0 : 1])
-                   : pass_over(run, op);
+        return run_if(run, op);
     if (op->opcode == IR_LOAD)
         return signature_tile_load(run, op);
     if (op->opcode == IR_STORE)
