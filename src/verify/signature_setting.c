@@ -31,9 +31,10 @@ static signature_value named(const signature_setting *setting, const uint64_t *w
     uint64_t choice = words[count - 1];
     signature_value value = {.mark = signature_source(setting->table, words, count)};
     value.known = !base_dtype_is_float(dtype);
-    value.number = !value.known         ? 0
-                   : dtype == BASE_BOOL ? (int64_t)(choice & 1)
-                                        : explore_wrapped(dtype, chosen_number(setting, choice));
+    value.number = !value.known ? 0
+                   : dtype == BASE_BOOL
+                       ? (int64_t)(signature_hash(setting->table, value.mark) >> 9 & 1)
+                       : explore_wrapped(dtype, chosen_number(setting, choice));
     return value;
 }
 

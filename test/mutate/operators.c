@@ -331,13 +331,41 @@ static void extent_down(mutation *m, ir_op *op) {
 }
 
 /* ---- values ---- */
+/* Made from sizes, programs and positions, not from elements. */
+static bool is_of_indices(const ir_value *value, int depth) {
+    const ir_op *op = value->definer;
+    if (op == NULL || op->opcode == IR_LOAD || base_dtype_is_float(value->type.dtype) || depth > 8)
+        return op == NULL && value->region != NULL && !base_dtype_is_float(value->type.dtype);
+    for (int i = 0; i < op->operand_count; i++)
+        if (!is_of_indices(op->operands[i], depth + 1))
+            return false;
+    return true;
+}
+
+/* Whether some use of the op's result is of indices: control, an access, index arithmetic. */
+static bool serves_indices(const ir_region *region, const ir_value *value) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int i = 0; i < op->operand_count; i++)
+            if (op->operands[i] == value &&
+                (op->result_count != 1 || op->attributes.access != NULL ||
+                 is_of_indices(op->results[0], 0)))
+                return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (serves_indices(op->regions[i], value))
+                return true;
+    }
+    return false;
+}
+
 static void constant_up(mutation *m, ir_op *op) {
-    if (op->opcode == IR_CONSTANT && op->attributes.constant.dtype == BASE_I64 && is_site(m))
+    if (op->opcode == IR_CONSTANT && op->attributes.constant.dtype == BASE_I64 &&
+        serves_indices(&m->module->body, op->results[0]) && is_site(m))
         op->attributes.constant.integer++;
 }
 
 static void constant_down(mutation *m, ir_op *op) {
-    if (op->opcode == IR_CONSTANT && op->attributes.constant.dtype == BASE_I64 && is_site(m))
+    if (op->opcode == IR_CONSTANT && op->attributes.constant.dtype == BASE_I64 &&
+        serves_indices(&m->module->body, op->results[0]) && is_site(m))
         op->attributes.constant.integer--;
 }
 
@@ -357,24 +385,13 @@ static void other_opcode(mutation *m, ir_op *op) {
     };
     if (op->operand_count != 2 || op->result_count != 1)
         return;
-    bool index =
-        op->operands[0]->type.dtype == BASE_I64 || op->operands[0]->type.dtype == BASE_BOOL;
+    bool index = is_of_indices(op->results[0], 0) && (op->operands[0]->type.dtype == BASE_I64 ||
+                                                      op->operands[0]->type.dtype == BASE_BOOL);
     for (size_t i = 0; index && i < sizeof pairs / sizeof pairs[0]; i++)
         if (pairs[i][0] == op->opcode && is_site(m)) {
             op->opcode = pairs[i][1];
             return;
         }
-}
-
-/* A condition on indices, not on elements. */
-static bool is_of_indices(const ir_value *value, int depth) {
-    const ir_op *op = value->definer;
-    if (op == NULL || op->opcode == IR_LOAD || base_dtype_is_float(value->type.dtype) || depth > 8)
-        return op == NULL && value->region != NULL && !base_dtype_is_float(value->type.dtype);
-    for (int i = 0; i < op->operand_count; i++)
-        if (!is_of_indices(op->operands[i], depth + 1))
-            return false;
-    return true;
 }
 
 static void select_sides(mutation *m, ir_op *op) {
@@ -514,7 +531,7 @@ static void operand_other(mutation *m, ir_op *op) {
         ir_value *value = op->operands[i];
         bool index = (value->type.dtype == BASE_I64 || value->type.dtype == BASE_BOOL) &&
                      value->type.form != IR_FORM_TENSOR &&
-                     (op->opcode != IR_SELECT || is_of_indices(value, 0));
+                     (op->attributes.access != NULL || is_of_indices(value, 0));
         ir_op *before = op->previous;
         while (index && before != NULL &&
                (before->result_count != 1 || before->results[0] == value ||
