@@ -530,7 +530,7 @@ static void operand_other(mutation *m, ir_op *op) {
     for (int i = 0; i < op->operand_count; i++) {
         ir_value *value = op->operands[i];
         bool index = (value->type.dtype == BASE_I64 || value->type.dtype == BASE_BOOL) &&
-                     value->type.form != IR_FORM_TENSOR &&
+                     value->type.form != IR_FORM_TENSOR && value != ir_op_stored(op) &&
                      (op->attributes.access != NULL || is_of_indices(value, 0));
         ir_op *before = op->previous;
         while (index && before != NULL &&
