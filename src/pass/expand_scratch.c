@@ -156,16 +156,33 @@ static ir_value *build_uniform(expand_state *state, ir_value *value) {
     return ir_build_op(&state->builder, IR_UNIFORM, 1, &value, 1, &type, 0)->results[0];
 }
 
+/* The arrays may be read still, from an iteration before: one sync releases all of them, before the
+ * first put, so that none of this iteration's is released unread. */
+static void release_before_puts(expand_state *state, ir_op *const *reduces, int count,
+                                ir_value **values) {
+    bool read = false;
+    for (int i = 0; i < count; i++) {
+        expand_scratch *scratch = values[i] != NULL ? scratch_of(state, reduces[i]) : NULL;
+        if (scratch == NULL || scratch->token->type.state != IR_TOKEN_PUBLISHED)
+            continue;
+        if (!read)
+            state->builder.location = reduces[i]->location;
+        read = true;
+    }
+    if (read)
+        build_sync(state, state->released);
+}
+
 void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int count,
                             ir_value **values) {
     int used = 0;
+    if (!state->failed)
+        release_before_puts(state, reduces, count, values);
     for (int i = 0; i < count && !state->failed; i++) {
         expand_scratch *scratch = values[i] != NULL ? scratch_of(state, reduces[i]) : NULL;
         if (scratch == NULL)
             continue;
         state->builder.location = reduces[i]->location;
-        if (scratch->token->type.state == IR_TOKEN_PUBLISHED)
-            build_sync(state, state->released);
         build_put(state, scratch, values[i]);
         used++;
     }
