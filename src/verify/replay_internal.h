@@ -191,6 +191,9 @@ void replay_choose_sizes(replay *r, int round);
 /* Tensors of these sizes; nothing is written yet. False when no call has them. */
 bool replay_start_round(replay *r, int round);
 
+/* The machine of the plan runs a team as one thread, so that its lanes come one after the other. */
+bool replay_in_step(const replay *r);
+
 /* True once for an op: whether a finding about it is new. */
 bool replay_is_news(replay *r, const ir_op *op);
 

@@ -133,6 +133,16 @@ static void write_cell(replay *r, const ir_op *op, int64_t cell) {
                       "a cell is written twice by a store that is said to be injective");
 }
 
+/* Where lanes are not in lock step nothing orders two of a group that store to one cell. */
+static void own_cell(replay *r, const ir_op *op, replay_tensor *tensor, int64_t cell,
+                     int32_t lane) {
+    int32_t first = r->run * (r->lanes + 1), before = tensor->owner[cell] - 1;
+    tensor->owner[cell] = 1 + first + lane;
+    if (before >= first && before != first + lane && !replay_in_step(r) && replay_is_news(r, op))
+        verify_report(r->state, VERIFY_STORE_ONCE, op, "every cell stored by one lane",
+                      "a cell is stored by two lanes, which nothing orders on this machine");
+}
+
 static void write_cells(replay *r, const ir_op *op, replay_tensor *tensor, int positions,
                         const uint64_t *active) {
     const ir_access *access = op->attributes.access;
@@ -152,7 +162,7 @@ static void write_cells(replay *r, const ir_op *op, replay_tensor *tensor, int p
         if (once)
             write_cell(r, op, cell);
         if (tensor->owner != NULL)
-            tensor->owner[cell] = 1 + r->run * (r->lanes + 1) + lane_of(positions, p, slots);
+            own_cell(r, op, tensor, cell, lane_of(positions, p, slots));
     }
 }
 

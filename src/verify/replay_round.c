@@ -6,6 +6,7 @@
  * Signatures take whole loops, so that their work is bounded apart: a round, or a group, that would
  * take more than is left is replayed without.
  */
+#include "machine/machine.h"
 #include "verify/replay_internal.h"
 
 #include <string.h>
@@ -20,10 +21,17 @@ enum {
     THOROUGH = 24          /* times that, when there is time */
 };
 
-/* Outputs that are read need to know who wrote them. */
+bool replay_in_step(const replay *r) {
+    const char *name = r->state->module->machine;
+    const machine *planned = name != NULL ? machine_find(name) : NULL;
+    return planned != NULL && planned->row_subgroups == 1;
+}
+
+/* Outputs that are read, or stored to by lanes that run apart, need to know who wrote them. */
 static void follow_outputs(replay *r, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        replay_tensor *tensor = op->opcode == IR_LOAD ? replay_tensor_of(r, op->operands[0]) : NULL;
+        bool follows = op->opcode == IR_LOAD || (op->opcode == IR_STORE && !replay_in_step(r));
+        replay_tensor *tensor = follows ? replay_tensor_of(r, op->operands[0]) : NULL;
         if (tensor != NULL && tensor->mode == IR_OUT && tensor->owner == NULL && tensor->cells >= 0)
             tensor->owner = BASE_NEW_ARRAY(r->arena, int32_t, tensor->cells);
         for (int k = 0; k < op->region_count; k++)

@@ -48,11 +48,27 @@ def sampling(machine, path):
     return (1 if machine == MACHINES[0] else 8) * (1 if path.parent.name == "examples" else 4)
 
 
+def is_followed(text):
+    """Kernels of at most two dimensions, without constants to be given and without control or
+    indices that depend on data: the comparison of thread module and program leaves those out."""
+    tensors = re.findall(r": (?:in|out|inout) \w+\[([^\]]*)\]", text)
+    control = re.findall(r"^ *(?:for|if) (.*)\{$", text, re.MULTILINE)
+    gathers = re.search(r"\w\[[^\[\]]*\b[a-z]\w*\[", text) or "fill=" in text
+    return (": const" not in text and not gathers and
+            all(shape.count(",") < 2 for shape in tensors) and
+            not any("[" in line for line in control))
+
+
 def kernels(folder, seed, count):
     """Files of generated kernels; what their run needs is made by the judge of the mutants."""
-    for number in range(count):
+    number = 0
+    while count > 0:
         kernel = generate.generate(f"{seed}.{number}", False)
-        path = pathlib.Path(folder) / f"seed-{seed}.{number}.croft"
+        number += 1
+        if not is_followed(kernel.text):
+            continue
+        count -= 1
+        path = pathlib.Path(folder) / f"seed-{seed}.{number - 1}.croft"
         path.write_text(kernel.text)
         yield path
 
