@@ -97,8 +97,8 @@ signature_value signature_either(const signature_setting *setting, signature_val
                                  signature_value a, signature_value b) {
     if (condition.known)
         return condition.number != 0 ? a : b;
-    if (a.mark == b.mark)
-        return a.known && b.known && a.number == b.number ? a : signature_nothing(a.mark);
+    if (a.mark == b.mark && a.known && b.known && a.number == b.number)
+        return a; /* a pass may have seen that too */
     signature both = signature_union(setting->table, a.mark, b.mark);
     return signature_nothing(signature_union(setting->table, both, condition.mark));
 }
