@@ -13,12 +13,12 @@
 
 enum {
     GROUPS = 4,
-    WORK = 120000,         /* positions replayed without signatures, */
-    SIGNED_WORK = 200000,  /* with signatures, */
-    TILE_WORK = 60000,     /* and elements of the tile program; */
+    WORK = 60000,         /* positions replayed without signatures, */
+    SIGNED_WORK = 70000,  /* with signatures, */
+    TILE_WORK = 30000,     /* and elements of the tile program; */
     USUAL_POSITIONS = 256, /* of a vector; wider teams take more work, */
     WIDEST = 32,           /* at most that many times as much */
-    THOROUGH = 24          /* times that, when there is time */
+    THOROUGH = 60          /* times that, when there is time */
 };
 
 bool replay_in_step(const replay *r) {
