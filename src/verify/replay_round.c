@@ -13,8 +13,8 @@
 
 enum {
     GROUPS = 4,
-    WORK = 60000,         /* positions replayed without signatures, */
-    SIGNED_WORK = 70000,  /* with signatures, */
+    WORK = 60000,          /* positions replayed without signatures, */
+    SIGNED_WORK = 70000,   /* with signatures, */
     TILE_WORK = 30000,     /* and elements of the tile program; */
     USUAL_POSITIONS = 256, /* of a vector; wider teams take more work, */
     WIDEST = 32,           /* at most that many times as much */
