@@ -5,6 +5,7 @@
  * All sizes are known in the text. Inputs hold 1, 2, 3, ..., outputs 0, scalars 3.
  */
 #include "arena_fixture.h"
+#include "damage_fixture.h"
 
 #include "sim/thread.h"
 #include "text/ir_parse.h"
@@ -208,25 +209,6 @@ static void ops_give_what_the_table_says(void **state) {
 
 /* ---- damage ---- */
 
-/* Changes one word of the text into another word of it: most often still a module. */
-static char *damage(fixture *f, const char *text, uint64_t *random) {
-    size_t length = strlen(text), from = 0, to = 0, from_length = 0, to_length = 0;
-    for (int i = 0; i < 2; i++) {
-        *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        size_t at = (size_t)(*random >> 33) % length;
-        at += strcspn(text + at, " \n");
-        at += strspn(text + at, " \n");
-        *(i == 0 ? &from : &to) = at;
-        *(i == 0 ? &from_length : &to_length) = strcspn(text + at, " \n");
-    }
-    base_text out;
-    base_text_init(&out, &f->arena);
-    base_text_append(&out, text, to);
-    base_text_append(&out, text + from, from_length);
-    base_text_string(&out, text + to + to_length);
-    return out.bytes;
-}
-
 static void damaged_programs_run_or_are_refused(void **state) {
     fixture *f = *state;
     uint64_t random = 11;
@@ -237,7 +219,7 @@ static void damaged_programs_run_or_are_refused(void **state) {
             next = next_case(text);
             for (int round = 0; round < 30; round++) {
                 run r = {0};
-                r.module = parse(f, slug, damage(f, text, &random), &r.diagnostics);
+                r.module = parse(f, slug, damage_text(&f->arena, text, &random), &r.diagnostics);
                 if (r.module == NULL || !bind(f, &r))
                     continue;
                 sim_options options = {.last_group = 8, .watch = true, .limit = 100000};

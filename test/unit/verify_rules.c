@@ -2,6 +2,7 @@
  * disabled, and texts that it accepts: test/verify/SLUG.ir, cases separated by `---`, each with a
  * first line `# reject: why` or `# accept: why`. */
 #include "arena_fixture.h"
+#include "damage_fixture.h"
 
 #include "text/ir_parse.h"
 #include "verify/verify_internal.h"
@@ -84,25 +85,6 @@ static void every_rule_alone_rejects_its_texts(void **state) {
         check_rule(f, verify_rule_slug((verify_rule)i));
 }
 
-/* Changes one word of the text into another word of it: most often still a module. */
-static char *damage(fixture *f, const char *text, uint64_t *random) {
-    size_t length = strlen(text), from = 0, to = 0, from_length = 0, to_length = 0;
-    for (int i = 0; i < 2; i++) {
-        *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        size_t at = (size_t)(*random >> 33) % length;
-        at += strcspn(text + at, " \n");
-        at += strspn(text + at, " \n");
-        *(i == 0 ? &from : &to) = at;
-        *(i == 0 ? &from_length : &to_length) = strcspn(text + at, " \n");
-    }
-    base_text out;
-    base_text_init(&out, &f->arena);
-    base_text_append(&out, text, to);
-    base_text_append(&out, text + from, from_length);
-    base_text_string(&out, text + to + to_length);
-    return out.bytes;
-}
-
 /* Rules assume nothing of what other rules check: whatever parses gets findings or none. */
 static void damaged_modules_get_findings_or_none(void **state) {
     fixture *f = *state;
@@ -119,7 +101,7 @@ static void damaged_modules_get_findings_or_none(void **state) {
             for (int round = 0; round < 40; round++) {
                 base_diagnostics diagnostics;
                 base_diagnostics_init(&diagnostics, &f->arena);
-                char *damaged = damage(f, text, &random);
+                char *damaged = damage_text(&f->arena, text, &random);
                 base_source source = {slug, damaged, strlen(damaged)};
                 const ir_module *module = text_ir_parse(&f->arena, &source, &diagnostics);
                 if (module == NULL)
