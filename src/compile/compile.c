@@ -117,6 +117,8 @@ static bool compile_source(const compile_request *request, compile_result *resul
     target_source source = state.target->emit(&result->arena, result->module, runs_on);
     result->source_text = source.text;
     result->entry = source.entry;
+    result->threads = source.threads;
+    result->workspace = source.workspace;
     return true;
 }
 
@@ -158,6 +160,13 @@ void compile_run(const compile_request *request, compile_result *result) {
     }
     result->status = compile_stages(request, result) ? COMPILE_OK : COMPILE_REJECTED;
     result->arena.exhausted = NULL;
+}
+
+bool compile_launch_of(const compile_result *result, const int64_t *sizes, compile_launch *launch) {
+    *launch = (compile_launch){0};
+    return layout_extent_evaluate(result->module->groups, sizes, &launch->groups) &&
+           (result->workspace == NULL ||
+            layout_extent_evaluate(result->workspace, sizes, &launch->workspace_bytes));
 }
 
 void compile_free(compile_result *result) {

@@ -63,10 +63,21 @@ typedef struct compile_result {
     bool stopped;      /* after request->stop_after: `module` is what it left, of any level */
     const char *source_text;
     const char *entry;
+    int threads;                    /* as in target_source */
+    const layout_extent *workspace; /* as in target_source */
 } compile_result;
+
+/* How much a launch is, for devices that start groups of threads. */
+typedef struct compile_launch {
+    int64_t groups;
+    int64_t workspace_bytes; /* of each running group */
+} compile_launch;
 
 /* The result must be freed with compile_free, whatever the status. */
 void compile_run(const compile_request *request, compile_result *result);
 void compile_free(compile_result *result);
+/* After COMPILE_TO_SOURCE: from all sizes in the module's order. False: a formula leaves 64 bits.
+ */
+bool compile_launch_of(const compile_result *result, const int64_t *sizes, compile_launch *launch);
 
 #endif

@@ -6,9 +6,10 @@
  *     device->vtable->unload(device, module)
  *     device->vtable->destroy(device)
  *
- * Arrays lie in memory that the device can reach; for `cpu` that is any memory of the process.
- * Hooks for memory of its own come with the first device that has some. Drivers are opened by the
- * device's create function and never linked.
+ * Arrays lie in memory that the device can reach. For `cpu` that is any memory of the process; a
+ * device with memory of its own has the hooks allocate, release, copy_in and copy_out, and the
+ * pointers of a launch are what allocate gave. Drivers are opened by the device's create function
+ * and never linked.
  */
 #ifndef RUNTIME_DEVICE_H
 #define RUNTIME_DEVICE_H
@@ -27,7 +28,21 @@ typedef struct runtime_artifact {
     size_t length;
     const char *entry;        /* the name of the entry function */
     const char *const *flags; /* of the target, NULL-terminated; NULL: none */
+    /* Devices that start groups of threads; 0 for cpu. */
+    int threads; /* of a group: whole subgroups */
+    int cluster; /* groups that run together; 0 and 1: none */
 } runtime_artifact;
+
+/* What the device's compiler says of a loaded program, from its log and not from a guess. */
+typedef struct runtime_facts {
+    const char *from;      /* who said so: "ptxas" */
+    int registers;         /* of a thread */
+    int64_t stack_bytes;   /* of a thread */
+    int64_t spill_bytes;   /* stores and loads together, of a thread */
+    int64_t scratch_bytes; /* of a group */
+    int barriers;
+    int threads_limit; /* of a group, for this program on this device */
+} runtime_facts;
 
 /* The arguments of one launch, packed once and used as often as wanted. Read during `launch`. */
 typedef struct runtime_launch {
@@ -38,9 +53,15 @@ typedef struct runtime_launch {
     const int64_t *words;
     /* Predicted time on one thread; below 8,000 the launch stays on the calling thread. */
     double work_ns;
+    /* Devices that start groups of threads; cpu counts for itself. */
+    int64_t groups;
+    int64_t workspace_bytes; /* that each running group needs */
+    void *stream; /* of the caller, on which the launch is put, which then returns before the
+                     outputs are written; NULL: the device's own, and it waits */
 } runtime_launch;
 
-/* Every hook is there. All but `destroy` may be called from several threads at once. */
+/* Every hook is there unless it says so. All but `destroy` may be called from several threads at
+ * once. */
 typedef struct runtime_device_vtable {
     const char *name; /* as in --target */
 
@@ -55,6 +76,19 @@ typedef struct runtime_device_vtable {
      * failure is told before anything is written. Only a failure touches the report. */
     runtime_status (*launch)(runtime_device *device, runtime_module *module,
                              const runtime_launch *launch, runtime_report *report);
+
+    /* What is known of a loaded program. NULL: this device has no such facts. */
+    void (*facts)(const runtime_device *device, const runtime_module *module, runtime_facts *facts);
+
+    /* Memory of the device, aligned to 256 bytes; all four are NULL where that of the process is
+     * meant. Copies return when they are done. */
+    runtime_status (*allocate)(runtime_device *device, int64_t bytes, void **memory,
+                               runtime_report *report);
+    void (*release)(runtime_device *device, void *memory);
+    runtime_status (*copy_in)(runtime_device *device, void *to, const void *from, int64_t bytes,
+                              runtime_report *report);
+    runtime_status (*copy_out)(runtime_device *device, void *to, const void *from, int64_t bytes,
+                               runtime_report *report);
 
     /* All its modules are unloaded. NULL is allowed. */
     void (*destroy)(runtime_device *device);

@@ -12,7 +12,10 @@ typedef enum runtime_status {
     RUNTIME_COMPILE_FAILED, /* it ran and failed, or was killed */
     RUNTIME_LOAD_FAILED,    /* the result cannot be loaded, or lacks a function */
     RUNTIME_NO_MEMORY,
-    RUNTIME_SYSTEM_FAILED, /* no usable temporary directory, no process, a write that failed */
+    RUNTIME_NO_DEVICE,        /* no driver, or no device behind it */
+    RUNTIME_OUT_OF_RESOURCES, /* threads, scratch or registers: the report has required and
+                                 available; nothing was cached or launched */
+    RUNTIME_SYSTEM_FAILED,    /* no usable temporary directory, no process, a write that failed */
 } runtime_status;
 
 enum { RUNTIME_REPORT_LIMIT = 16384 };

@@ -9,6 +9,10 @@
 typedef struct target_source {
     const char *text;
     const char *entry; /* `croft_NAME`: the entry point */
+    int threads;       /* of a group, for targets whose device starts groups of threads: whole
+                          subgroups, the lanes of the team or more. 0: the text counts its own */
+    const layout_extent *workspace; /* the same targets: bytes of memory that each running group
+                                       needs, in the module's extents; NULL: none */
 } target_source;
 
 typedef struct target {
