@@ -4,14 +4,15 @@
  *     %n = load %lens[%row]      differs (whatever is loaded does)
  *     for %k = 0 .. %n           so its trip count does: programs cannot share a team
  *
- * What is loaded or reduced counts as different even where it happens to be one value.
+ * What is loaded, or is a scalar made from a tile, counts as different even where it happens to be
+ * one value.
  */
 #include "analysis/uniform.h"
 
 typedef struct uniform_state {
     bool *differs; /* [value number] */
     bool changed;
-    bool control; /* a bound, condition or domain differs */
+    const ir_op *divergent; /* the first one with a bound, condition or domain that differs */
 } uniform_state;
 
 static void mark(uniform_state *state, const ir_value *value, bool differs) {
@@ -21,10 +22,9 @@ static void mark(uniform_state *state, const ir_value *value, bool differs) {
     state->changed = true;
 }
 
-static void visit_type(uniform_state *state, const ir_type *type) {
-    for (int i = 0; i < IR_MAX_RANK; i++)
-        if (type->domain[i] != NULL)
-            state->control |= state->differs[type->domain[i]->number];
+static void visit_bound(uniform_state *state, const ir_op *op, const ir_value *bound) {
+    if (state->divergent == NULL && bound != NULL && state->differs[bound->number])
+        state->divergent = op;
 }
 
 static void visit_region(uniform_state *state, const ir_region *region);
@@ -33,7 +33,7 @@ static void visit_region(uniform_state *state, const ir_region *region);
 static void visit_control(uniform_state *state, const ir_op *op) {
     int bounds = op->opcode == IR_FOR ? 3 : 1;
     for (int i = 0; i < bounds; i++)
-        state->control |= state->differs[op->operands[i]->number];
+        visit_bound(state, op, op->operands[i]);
     for (int r = 0; r < op->region_count; r++) {
         const ir_op *yield = ir_region_yield(op->regions[r]);
         for (int i = 0; i < op->result_count; i++) {
@@ -47,27 +47,35 @@ static void visit_control(uniform_state *state, const ir_op *op) {
     }
 }
 
+/* A scalar from a tile comes out of a sweep. */
+static void visit_op(uniform_state *state, const ir_op *op) {
+    bool differs = op->opcode == IR_PROGRAM || op->opcode == IR_LOAD || op->opcode == IR_REDUCE;
+    for (int i = 0; i < op->operand_count; i++)
+        differs |= state->differs[op->operands[i]->number] ||
+                   (op->operands[i]->type.form == IR_FORM_TILE && op->operands[i]->type.rank > 0);
+    for (int i = 0; i < op->result_count; i++)
+        mark(state, op->results[i], differs);
+}
+
 static void visit_region(uniform_state *state, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        bool differs = op->opcode == IR_PROGRAM || op->opcode == IR_LOAD || op->opcode == IR_REDUCE;
-        for (int i = 0; i < op->operand_count && op->region_count == 0; i++)
-            differs |= state->differs[op->operands[i]->number];
-        for (int i = 0; i < op->result_count; i++) {
-            if (op->region_count == 0)
-                mark(state, op->results[i], differs);
-            visit_type(state, &op->results[i]->type);
-        }
+        for (int i = 0; i < op->result_count; i++)
+            for (int k = 0; k < IR_MAX_RANK; k++)
+                visit_bound(state, op, op->results[i]->type.domain[k]);
+        if (op->region_count == 0)
+            visit_op(state, op);
         if (op->region_count > 0)
             visit_control(state, op);
     }
 }
 
-bool analysis_control_depends_on_program(const ir_module *module) {
+const ir_op *analysis_divergent_op(const ir_module *module) {
     uniform_state state = {.changed = true};
     state.differs = BASE_NEW_ARRAY(module->arena, bool, module->next_value + 1);
     while (state.changed) {
         state.changed = false;
+        state.divergent = NULL;
         visit_region(&state, &module->body);
     }
-    return state.control;
+    return state.divergent;
 }

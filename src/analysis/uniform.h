@@ -5,8 +5,9 @@
 
 #include "ir/module.h"
 
-/* True when a for bound, an if condition or a domain in the module depends on the program (its
- * index, or anything loaded or reduced): then programs cannot share a team. */
-bool analysis_control_depends_on_program(const ir_module *module);
+/* The first op in walk order whose for bound, if condition or domain depends on the program (its
+ * index, or anything loaded or reduced); NULL when there is none. With one, programs cannot share a
+ * team. */
+const ir_op *analysis_divergent_op(const ir_module *module);
 
 #endif

@@ -248,6 +248,13 @@ static ir_affine position_affine(const layout_axis *digits) {
     return affine;
 }
 
+/* A digit of radix 1 spreads nothing. */
+static bool is_spread(const layout_axis *digits) {
+    return layout_axis_radix(digits, LAYOUT_LANE) > 1 ||
+           layout_axis_radix(digits, LAYOUT_SUBGROUP) > 1 ||
+           layout_axis_radix(digits, LAYOUT_SLOT) > 1;
+}
+
 static void find_vector_axis(expand_state *state) {
     ir_module *module = state->module;
     state->vector_axis = -1;
@@ -255,8 +262,7 @@ static void find_vector_axis(expand_state *state) {
     state->chunk = 1;
     for (int i = 0; i < module->axis_count; i++) {
         const layout_axis *digits = &module->axes[i].digits;
-        if (!layout_axis_has(digits, LAYOUT_LANE) && !layout_axis_has(digits, LAYOUT_SLOT) &&
-            !layout_axis_has(digits, LAYOUT_SUBGROUP))
+        if (!is_spread(digits))
             continue;
         if (state->vector_axis >= 0)
             expand_fail(state, NULL, "two-lane-axes",

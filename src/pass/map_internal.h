@@ -30,12 +30,15 @@ void map_fail(map_state *state, base_location location, const char *slug, const 
  * of the module has its line and every line its anchor, and that the digits are ones that expand
  * can apply. */
 void map_plan_apply(map_state *state);
-/* Reports sizes that differ from those that the plan was made for. */
 /* NULL, or why a plan may not have digits that are a layout: expand cannot apply them. */
 const char *map_digits_refusal(const layout_axis *digits);
+/* Reports sizes that differ from those that the plan was made for. */
 void map_check_conditions(map_state *state);
 /* Reports a width that the digits of the access do not have. After the axes are set. */
 void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *line);
+/* Reports programs that share a team where a bound, condition or domain differs between them. After
+ * the axes are set. */
+void map_check_divergence(map_state *state);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */
 const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value);
 void map_plan_out_of_order(map_state *state, const char *anchor, base_location location);

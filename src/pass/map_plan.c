@@ -296,4 +296,5 @@ void map_plan_apply(map_state *state) {
     check_axis_lines(state);
     check_keep_lines(state);
     check_meetings(state);
+    map_check_divergence(state);
 }

@@ -6,10 +6,13 @@
  *
  *     lane 8 | slot 4 | step *      one digit of a holder but slot, in its default place, steps and
  *                                   groups above: what expand can apply, of all that layouts can
- * say
+ *                                   say
+ *     axis row lane 8 | group *     programs that go the same ways: no bound, condition or domain
+ *                                   differs between them
  *
  * Digits against their extents are checked in map_plan.c, storage in map_storage.c.
  */
+#include "analysis/uniform.h"
 #include "pass/map_internal.h"
 
 #include <string.h>
@@ -92,4 +95,27 @@ void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *li
              axis < 0 ? "width 1: the last index is not a range of neighbours"
                       : "a divisor of the innermost digit of the last index, lanes or slots",
              "the plan gives an access a width that does not fit");
+}
+
+static const char *describe_divergence(const ir_op *op) {
+    return op->opcode == IR_FOR  ? "a loop bound"
+           : op->opcode == IR_IF ? "a condition"
+                                 : "the length of a tile";
+}
+
+void map_check_divergence(map_state *state) {
+    const ir_module *module = state->module;
+    base_diagnostics *diagnostics = state->context->diagnostics;
+    for (int i = 0; i < module->axis_count; i++) {
+        const ir_axis *axis = &module->axes[i];
+        if (!axis->is_program || layout_axis_radix(&axis->digits, LAYOUT_LANE) == 1)
+            continue;
+        const ir_op *op = analysis_divergent_op(module);
+        if (op != NULL)
+            map_fail(state, state->context->plan->axes[i].location, "plan-divergent", axis->anchor,
+                     base_diagnostics_text(diagnostics,
+                                           "`group *`: %s on line %d of the kernel differs",
+                                           describe_divergence(op), (int)op->location.line),
+                     "programs that do not go the same ways cannot share a team");
+    }
 }

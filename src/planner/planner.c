@@ -214,8 +214,7 @@ static ir_plan *write_plan(planner_state *state, int64_t program_lanes) {
 
 static ir_plan *plan_fallback(planner_state *state) {
     state->lane_axis = -1;
-    bool packs =
-        state->module->program_count > 0 && !analysis_control_depends_on_program(state->module);
+    bool packs = state->module->program_count > 0 && analysis_divergent_op(state->module) == NULL;
     return write_plan(state, packs ? state->machine->subgroup : 1);
 }
 

@@ -117,11 +117,35 @@ def check_legal_edits(plan):
             ("narrower_accesses", r"width 8", "width 4"),
             ("more_slots", r"slot 4 \| step 32", "slot 8 | step 16"),
             ("slots_only", r"lane 8 \| slot 4", "slot 32"),
+            ("digits_that_hold_nothing", r"lane 8", "lane 8 | subgroup 1"),
+            ("lane_1_for_programs", r"group \*", "lane 1 | group *"),
             ("two_digits_of_slots", r"lane 8 \| slot 4", "lane 8 | slot 2 | slot 2"),
             ("subgroups", r"lane 8 \| slot 4", "lane 8 | subgroup 4"),
             ("one_output_for_one_value", r"^(keep d +).*", r"\1private")):
         result = emit(re.sub(pattern, replacement, plan, flags=re.MULTILINE))
         case(name, result[0] == 0, result)
+
+
+def check_programs_that_part():
+    """Programs that share a team go the same ways."""
+    for name, lines in (("branch", ["if t > 0.0 {", "    t = t * 2.0", "}"]),
+                        ("loop", ["for k in 0..(row % 3) {", "    t = t * 2.0", "}"]),
+                        ("length", ["t = t + sum(x[row : +5])"])):
+        kernel = SCRATCH / "part.croft"
+        kernel.write_text("kernel k(x: in f32[R], y: out f32[R]) {\n    program row: R\n"
+                          "    t = x[row]\n    " + "\n    ".join(lines) + "\n    y[row] = t\n}\n")
+        plan = subprocess.run([CROFT, "plan", kernel, "--plan", "fallback", *MACHINE],
+                              stdout=subprocess.PIPE, check=True).stdout.decode()
+        path = SCRATCH / "part.plan"
+        for digits, status in (("lane 8 | group *", 3), ("lane 1 | group *", 0)):
+            edited = re.sub(r"^(axis row +).*", rf"\1{digits}", plan, flags=re.MULTILINE)
+            path.write_text(edited)
+            done = subprocess.run([CROFT, "run", kernel, "--plan", path, *MACHINE, "--check",
+                                   "x=randn:7", "y=/dev/null"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=60, check=False)
+            said = re.search(rb"part\.plan:2:6: error: .*\[plan-divergent\]", done.stdout)
+            case(f"programs_that_part_at_a_{name}_{digits.split()[1]}",
+                 edited != plan and done.returncode == status and (status == 0 or said), done)
 
 
 def check_lines(plan):
@@ -182,6 +206,7 @@ def main():
                           stdout=subprocess.PIPE, check=True).stdout.decode()
     case("as_printed", emit(plan)[0] == 0, emit(plan))
     check_lanes_that_meet()
+    check_programs_that_part()
     for check in (check_edits, check_legal_edits, check_lines, check_garbage):
         check(plan)
     sys.exit(1 if failures else 0)
