@@ -4,7 +4,11 @@
  * of extent 1 beside a larger one is free). Classes with one extent formula are merged unless one
  * tile would then hold the class twice. A class is named by its extent when that is a single symbol
  * (`N`; `N.1` for a second class of that extent), else `axis.<n>` in canonical order. Program axes
- * stand first, named as in the kernel. */
+ * stand first, named as in the kernel.
+ *
+ * `arange(n, L)` and `convert(v, L)` fix the layout of their class, and convert alone does not
+ * equate its operand with its result. A class that is fixed is merged only with one that is fixed
+ * alike. Two different layouts in one class are a conflict (analysis_owners_conflict). */
 #ifndef ANALYSIS_AXES_H
 #define ANALYSIS_AXES_H
 
@@ -15,6 +19,8 @@ typedef struct analysis_axis {
     const layout_extent *extent; /* elements; the number of programs for a program axis */
     bool is_program;
     int program;
+    const layout_axis *fixed; /* by the kernel's text; NULL: free */
+    const ir_value *fixed_by; /* the arange or convert that says so first */
 } analysis_axis;
 
 /* The shape that a store writes: its value may be smaller (a scalar, an axis of extent 1). */
@@ -41,6 +47,10 @@ analysis_axes analysis_axes_find(base_arena *arena, const ir_module *module);
 /* The first op in walk order whose equations make a tile hold one axis twice; NULL when none does.
  */
 const ir_op *analysis_axes_conflict(base_arena *arena, const ir_module *module);
+/* A class that the text fixes twice, differently: the two values that do, in walk order. False when
+ * there is none. */
+bool analysis_owners_conflict(base_arena *arena, const ir_module *module, const ir_value **first,
+                              const ir_value **second);
 /* NULL when the store writes one element. */
 const analysis_store_axes *analysis_axes_of_store(const analysis_axes *axes, const ir_op *store);
 /* The axis along which the last index of a load or store runs over memory: that of a range's tile,

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { IR_MAX_TERMS = 8 };
+enum { IR_MAX_TERMS = 16 };
 
 typedef struct ir_term {
     layout_holder holder; /* slot, lane or subgroup */

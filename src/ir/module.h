@@ -171,6 +171,8 @@ typedef struct ir_list {
 typedef struct ir_attributes {
     ir_constant constant;        /* constant */
     const layout_extent *extent; /* size, arange, private */
+    const layout_axis *layout;   /* convert; arange that fixes its owner, else NULL. A rank-1 tile
+                                    of up to as many elements as the digits have positions */
     int parameter;               /* parameter: index into module->parameters */
     int axis;                    /* program, reduce, expand, drop */
     ir_affine affine;            /* iota */

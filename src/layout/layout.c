@@ -75,7 +75,7 @@ bool layout_axis_has(const layout_axis *axis, layout_holder holder) {
 }
 
 bool layout_axis_equal(const layout_axis *a, const layout_axis *b) {
-    if (a->count != b->count)
+    if (a->count != b->count || a->exclusive_or != b->exclusive_or)
         return false;
     for (int i = 0; i < a->count; i++) {
         if (a->digits[i].holder != b->digits[i].holder ||
@@ -94,13 +94,14 @@ int64_t layout_axis_logical(const layout_axis *axis, const int64_t position[LAYO
         index += (radix == 0 ? number : base_floor_mod(number, radix)) * weight;
         weight *= radix;
     }
-    return index;
+    return index ^ axis->exclusive_or;
 }
 
 void layout_axis_owner(const layout_axis *axis, int64_t index,
                        int64_t position[LAYOUT_HOLDER_COUNT]) {
     for (int holder = 0; holder < LAYOUT_HOLDER_COUNT; holder++)
         position[holder] = 0;
+    index ^= axis->exclusive_or;
     for (int i = 0; i < axis->count; i++) {
         int64_t radix = axis->digits[i].radix;
         int64_t digit = radix == 0 ? index : base_floor_mod(index, radix);
@@ -116,6 +117,7 @@ static bool holder_may_be_runtime(layout_holder holder) {
 
 static const char *radix_fault(const layout_axis *axis, int *fault) {
     int64_t size = 1;
+    bool bits = true;
     for (int i = 0; i < axis->count; i++) {
         layout_digit digit = axis->digits[i];
         *fault = i;
@@ -127,7 +129,12 @@ static const char *radix_fault(const layout_axis *axis, int *fault) {
             return "slot, lane, subgroup and block digits have constant radices";
         if (digit.radix != 0 && !base_checked_mul(size, digit.radix, &size))
             return "the product of the radices does not fit 64 bits";
+        bits = bits && digit.radix != 0 && (digit.radix & (digit.radix - 1)) == 0;
     }
+    if (axis->exclusive_or != 0 && !bits)
+        return "with xor every radix is a power of two";
+    if (axis->exclusive_or < 0 || (axis->exclusive_or > 0 && axis->exclusive_or >= size))
+        return "xor is below the product of the radices";
     return NULL;
 }
 
@@ -176,7 +183,7 @@ static const char *stride_fault(const layout_axis *axis, int *fault) {
 static const char *axis_fault(const layout_axis *axis, int *digit) {
     *digit = 0;
     if (axis->count < 0 || axis->count > LAYOUT_MAX_DIGITS)
-        return "an axis has at most 12 digits";
+        return "an axis has at most 16 digits";
     const char *reason = radix_fault(axis, digit);
     return reason != NULL ? reason : stride_fault(axis, digit);
 }
@@ -245,6 +252,8 @@ void layout_axis_print(base_text *out, const layout_axis *axis) {
         if (layout_axis_digit_stride(axis, i) != default_stride(axis, i))
             base_text_format(out, " @%" PRId64, axis->digits[i].stride);
     }
+    if (axis->exclusive_or != 0)
+        base_text_format(out, " xor %" PRId64, axis->exclusive_or);
 }
 
 typedef struct reader {
@@ -322,11 +331,24 @@ static bool read_radix(reader *r, layout_digit *digit) {
     return true;
 }
 
+/* ` xor 5`, or nothing */
+static bool read_exclusive_or(reader *r, layout_axis *axis) {
+    size_t end = r->at;
+    skip_spaces(r);
+    if (word_length(r) != 3 || memcmp(r->text + r->at, "xor", 3) != 0) {
+        r->at = end;
+        return true;
+    }
+    r->at += 3;
+    skip_spaces(r);
+    return read_count(r, &axis->exclusive_or, "expected what to xor with: a number from 1");
+}
+
 static bool read_digits(reader *r, layout_axis *axis, size_t at[LAYOUT_MAX_DIGITS]) {
     for (;;) {
         skip_spaces(r);
         if (axis->count == LAYOUT_MAX_DIGITS) {
-            r->reason = "an axis has at most 12 digits";
+            r->reason = "an axis has at most 16 digits";
             return false;
         }
         layout_digit *digit = &axis->digits[axis->count];
@@ -374,7 +396,14 @@ bool layout_axis_parse(const char *text, size_t length, layout_axis *axis, size_
     int digit = 0;
     if (!layout_axis_read(text, length, axis, used, at, reason))
         return false;
-    const char *fault = axis_fault(axis, &digit);
+    reader r = {.text = text, .length = length, .at = *used};
+    bool ok = read_exclusive_or(&r, axis);
+    *used = r.at;
+    const char *fault = ok ? axis_fault(axis, &digit) : r.reason;
+    if (!ok) {
+        *reason = fault;
+        return false;
+    }
     if (fault != NULL) {
         *used = at[digit];
         *reason = fault;

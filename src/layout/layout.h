@@ -17,8 +17,9 @@
  * A holder may have several digits: `slot 4 | lane 32 | slot 2` gives slot 4 + s the elements from
  * 128 on. `lane 4 @8` (stride 8) says that the digit counts in eights of the lane number; the
  * digits of one holder never overlap, and over all axes of a value they fill its range without a
- * gap. What a plan or a level of the IR restricts further stands in pass/ and verify/: this room
- * knows nothing of the IR.
+ * gap. `lane 32 | slot 2 xor 5` exclusive-ors the index with a constant; all radices are then
+ * powers of two. What a plan or a level of the IR restricts further stands in pass/ and verify/:
+ * this room knows nothing of the IR.
  */
 #ifndef LAYOUT_LAYOUT_H
 #define LAYOUT_LAYOUT_H
@@ -28,7 +29,7 @@
 
 #include <stdbool.h>
 
-enum { LAYOUT_MAX_RANK = 4, LAYOUT_MAX_DIGITS = 12 };
+enum { LAYOUT_MAX_RANK = 4, LAYOUT_MAX_DIGITS = 16 };
 
 typedef enum layout_holder {
     LAYOUT_SLOT,
@@ -51,6 +52,7 @@ typedef struct layout_digit {
 typedef struct layout_axis {
     int count;
     layout_digit digits[LAYOUT_MAX_DIGITS];
+    int64_t exclusive_or; /* of the index, below the product of the radices; 0: none */
 } layout_axis;
 
 const char *layout_holder_name(layout_holder holder);
@@ -69,8 +71,9 @@ bool layout_axis_has(const layout_axis *axis, layout_holder holder);
 /* The same digits in the same order, however their strides are written. */
 bool layout_axis_equal(const layout_axis *a, const layout_axis *b);
 
-/* index = sum of digit * weight, where a digit is number / stride % radix of position[holder], the
- * number in its holder. Inverse (what other axes put into a holder left out): layout_axis_owner. */
+/* index = (sum of digit * weight) ^ exclusive_or, where a digit is number / stride % radix of
+ * position[holder], the number in its holder. Inverse (what other axes put into a holder left out):
+ * layout_axis_owner. */
 int64_t layout_axis_logical(const layout_axis *axis, const int64_t position[LAYOUT_HOLDER_COUNT]);
 void layout_axis_owner(const layout_axis *axis, int64_t index,
                        int64_t position[LAYOUT_HOLDER_COUNT]);

@@ -17,6 +17,7 @@
 /* The digits that there are; the rest of an axis is never read. */
 static void copy_axis(layout_axis *to, const layout_axis *from) {
     to->count = from->count;
+    to->exclusive_or = from->exclusive_or;
     memcpy(to->digits, from->digits, sizeof from->digits[0] * (size_t)from->count);
 }
 

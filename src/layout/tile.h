@@ -109,6 +109,16 @@ void layout_tile_canonicalise(layout_tile *tile);
  * steps or groups hold a digit, or there are more than 24 bits. Several axes: the last in the low
  * bits. */
 bool layout_tile_to_bits(const layout_tile *tile, layout_bits *bits);
+/* ---- as one axis ---- */
+/* The digits of a tile of one axis, strides resolved: a bit tile whose columns are single bits has
+ * its constant as exclusive_or. False: several axes, a shift, or bits mixed over GF(2). Replicas
+ * are left out: the axis then has fewer positions than the tile. */
+bool layout_tile_to_axis(const layout_tile *tile, layout_axis *axis);
+/* An axis as a tile of `size` elements (0 = runtime) on lanes and subgroups of a team, those that
+ * its digits leave out being replicas. False: an exclusive_or needs all of its box. */
+bool layout_tile_of_axis(const layout_axis *axis, int64_t size, int64_t lanes, int64_t subgroups,
+                         layout_tile *tile);
+
 /* Well-formed? False: *fault says why; it has no position. */
 bool layout_tile_check(base_arena *arena, const layout_tile *tile, layout_fault *fault);
 /* What `bits(...)` and `identity(...)` in a kernel's text may ask for: 32 to 1024 threads and 1 to

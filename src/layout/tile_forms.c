@@ -199,7 +199,11 @@ bool tile_digits_check(const layout_tile *tile, tile_finding *finding) {
     for (int a = 0; a <= tile->rank; a++)
         if (axes[a].count < 0 || axes[a].count > LAYOUT_MAX_DIGITS)
             return found(finding, TILE_FAULT_LIMIT, TILE_PART_WHOLE,
-                         "an axis has at most 12 digits");
+                         "an axis has at most 16 digits");
+    for (int a = 0; a <= tile->rank; a++)
+        if (axes[a].exclusive_or != 0)
+            return found(finding, TILE_FAULT_DIGITS, TILE_PART_WHOLE,
+                         "digits have no xor: a bit layout holds it as its constant");
     layout_axes_resolve(axes, tile->rank + 1);
     if (!check_digits(axes, tile->rank, finding) || !check_counts(axes, tile->rank, finding))
         return false;

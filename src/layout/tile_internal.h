@@ -18,7 +18,7 @@ typedef struct tile_axes {
 } tile_axes;
 tile_axes tile_axes_of(const layout_tile *tile);
 
-/* Adds a digit; radix 1 and a digit that continues the one before are merged. False past 12. */
+/* Adds a digit; radix 1 and a digit that continues the one before are merged. False past 16. */
 bool tile_axis_push(layout_axis *axis, layout_digit digit);
 /* The axis with adjacent digits of one holder merged and radix 1 dropped; strides resolved. */
 layout_axis tile_axis_merged(const layout_axis *axis);

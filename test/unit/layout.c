@@ -36,6 +36,8 @@ static const char *const legal[] = {
     "slot 4 | lane 8 | slot 2 | step 3",
     "lane 2 @4 | lane 4 @1 | slot 3",
     "lane 3 @8 | slot 2 | lane 4 @2 | lane 2 @1",
+    "lane 4 | slot 8 xor 21",
+    "lane 2 @2 | lane 2 @1 | slot 2 xor 3",
     "slot 2 @9 | lane 4 | slot 3 @3 | step 2 | slot 3 @1",
 };
 
@@ -143,9 +145,12 @@ static void ill_formed_digits_are_refused_where_they_stand(void **state) {
         {"lane 4 @2 | lane 2", 12, "two digits of one holder overlap"},
         {"step 4 @4611686018427387904", 0, "stride times radix does not fit"},
         {"slot 1 | lane 1 | step 1 | group 1 | slot 1 | slot 1 | slot 1 | slot 1 | slot 1 | slot 1 "
-         "| "
-         "slot 1 | slot 1 | slot 1",
-         109, "an axis has at most"},
+         "| slot 1 | slot 1 | slot 1 | slot 1 | slot 1 | slot 1 | slot 1",
+         145, "an axis has at most"},
+        {"lane 8 | slot 3 xor 1", 9, "with xor every radix"},
+        {"lane 8 | step * xor 1", 9, "with xor every radix"},
+        {"lane 8 | slot 4 xor 32", 9, "xor is below"},
+        {"lane 8 xor x", 11, "expected what to xor with"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         layout_axis axis;

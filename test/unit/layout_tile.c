@@ -91,7 +91,9 @@ static const struct {
     {"digits(lane 4 | group 2)", {"", "", "", "digits(lane 4 | group 2, size=8)", "", "", ""}},
     {"((2,2,2,2,2,2,2,2,2,2),(2,2,2,2,2)):((1,8,64,512,4096,2,16,128,1024,8192),(4,32,256,2048,"
      "16384))", /* more digits than an axis has */
-     {"", "bits(0, 5, 10, 1, 6, 11, 2, 7, 12, 3, 8, 13, 4, 9, 14, slots=32)", "", "",
+     {"", "bits(0, 5, 10, 1, 6, 11, 2, 7, 12, 3, 8, 13, 4, 9, 14, slots=32)", "",
+      "digits(lane 2 | subgroup 2 | slot 2 | lane 2 | subgroup 2 | slot 2 | lane 2 | subgroup 2 | "
+      "slot 2 | lane 2 | subgroup 2 | slot 2 | lane 2 | subgroup 2 | slot 2, size=32768)",
       "gf2(lane 1 8 64 512 4096 | subgroup 2 16 128 1024 8192 | slot 4 32 256 2048 16384)",
       "((2,2,2,2,2,2,2,2,2,2),(2,2,2,2,2)):((1,8,64,512,4096,2,16,128,1024,8192),(4,32,256,2048,"
       "16384))",
@@ -278,11 +280,44 @@ static const struct {
     {"(2,2,2):(1,2,4)", "layout-rank", 5, ""},
     {"((3,2,2,2,2,2,2),(2,2,2,2,2,2,2)):((1,6,24,96,384,1536,6144),(3,12,48,192,768,3072,12288))",
      "layout-threads", 10, ""},
-    {"((1,2,2,2,2,2,3,2),(2,2,2,2,2,2,2)):((0,1,4,16,64,256,1024,6144),(2,8,32,128,512,3072,12288)"
-     ")",
+    {"((1,2,2,2,2,2,3,2,2,2),(2,2,2,2,2,2,2,2,2)):((0,1,4,16,64,256,1024,6144,24576,98304),"
+     "(2,8,32,128,512,3072,12288,49152,196608))",
      "layout-limit", 0, ""},
     {"((((((((((((((((((1", "layout-nesting", 16, ""},
 };
+
+static void a_tile_of_one_axis_is_digits_and_an_exclusive_or(void **state) {
+    static const struct {
+        const char *tile, *axis;
+    } cases[] = {
+        {"bits(3, 4, 5, 0, 1, 2)", "lane 4 @8 | subgroup 2 | lane 8 @1"},
+        {"bits(1, 0, 2, 3, 4, xor=3)", "lane 2 @2 | lane 2 @1 | lane 8 @4 xor 3"},
+        {"identity(1024, slots=4)", "lane 32 | subgroup 8 | slot 4"},
+        {"blocked_cyclic(1009, workers=64, vector=4)", "slot 4 | lane 32 | subgroup 2 | slot 4"},
+        {"digits(lane 8 | slot 2; replicate lane 4 @8)", "lane 8 | slot 2"},
+        {"gf2(lane 1 2 4 8 16 | slot 33)", NULL},
+        {"blocked_cyclic(1009, workers=32, vector=4, shift=3)", NULL},
+        {"digits(lane 4; lane 8)", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        layout_tile tile = read(state, cases[i].tile), back;
+        layout_axis axis, wanted;
+        size_t used = 0;
+        const char *reason = "";
+        if (layout_tile_to_axis(&tile, &axis) != (cases[i].axis != NULL))
+            fail_msg("%s", cases[i].tile);
+        if (cases[i].axis == NULL)
+            continue;
+        assert_true(
+            layout_axis_parse(cases[i].axis, strlen(cases[i].axis), &wanted, &used, &reason));
+        if (!layout_axis_equal(&axis, &wanted))
+            fail_msg("%s is not %s", cases[i].tile, cases[i].axis);
+        int64_t threads = layout_tile_threads(&tile), lanes = threads < 32 ? threads : 32;
+        assert_true(layout_tile_of_axis(&axis, tile.size[0], lanes, threads / lanes, &back));
+        if (!layout_tile_equal(&tile, &back))
+            fail_msg("%s does not come back", cases[i].tile);
+    }
+}
 
 static void texts_are_refused_where_they_are_wrong_with_a_legal_neighbour(void **state) {
     fixture *f = *state;
@@ -331,13 +366,13 @@ static void damaged_tiles_are_refused(void **state) {
     static const struct {
         const char *slug;
         int what;
-    } damages[] = {{"layout-size", 0},  {"layout-size", 1},   {"layout-shift", 2},
-                   {"layout-shift", 3}, {"layout-stride", 4}, {"layout-digits", 5},
-                   {"layout-limit", 6}, {"layout-rank", 7},   {"layout-bijection", 8},
-                   {"layout-mask", 9},  {"layout-mask", 10},  {"layout-size", 11},
-                   {"layout-limit", 12}};
+    } damages[] = {{"layout-size", 0},   {"layout-size", 1},   {"layout-shift", 2},
+                   {"layout-shift", 3},  {"layout-stride", 4}, {"layout-digits", 5},
+                   {"layout-limit", 6},  {"layout-rank", 7},   {"layout-bijection", 8},
+                   {"layout-mask", 9},   {"layout-mask", 10},  {"layout-size", 11},
+                   {"layout-limit", 12}, {"layout-digits", 13}};
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
-        layout_tile d = damages[i].what < 8 ? tile : bits;
+        layout_tile d = damages[i].what < 8 || damages[i].what == 13 ? tile : bits;
         switch (damages[i].what) {
         case 0:
             d.size[0] = 62;
@@ -358,7 +393,7 @@ static void damaged_tiles_are_refused(void **state) {
             d.axis[0].digits[1].radix = -2;
             break;
         case 6:
-            d.axis[0].count = 13;
+            d.axis[0].count = LAYOUT_MAX_DIGITS + 1;
             break;
         case 7:
             d.rank = 5;
@@ -378,6 +413,9 @@ static void damaged_tiles_are_refused(void **state) {
             break;
         case 12:
             d.bits.slot_bits = 23;
+            break;
+        case 13:
+            d.axis[0].exclusive_or = 1;
             break;
         }
         bool ok = layout_tile_check(&f->arena, &d, &fault);
@@ -687,6 +725,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_layout_prints_in_every_spelling_that_it_has),
         cmocka_unit_test(the_shortest_spelling_is_the_first),
+        cmocka_unit_test(a_tile_of_one_axis_is_digits_and_an_exclusive_or),
         cmocka_unit_test(texts_are_refused_where_they_are_wrong_with_a_legal_neighbour),
         cmocka_unit_test(every_fault_of_the_table_has_a_text),
         cmocka_unit_test(damaged_tiles_are_refused),

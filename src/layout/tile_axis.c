@@ -1,0 +1,73 @@
+/* Tiles of one axis and axes: the form in which a plan and the IR hold a layout.
+ *
+ *     bits(3, 4, 5, 0, 1, 2)         lane 4 @8 | subgroup 2 | lane 8
+ *     bits(1, 0, 2, 3, 4, xor=3)     lane 2 @2 | lane 2 @1 | lane 8 xor 3
+ *     lane 8 | slot 2, 32 lanes      digits(lane 8 | slot 2; replicate lane 4 @8)
+ */
+#include "layout/tile_internal.h"
+
+#include <string.h>
+
+bool layout_tile_to_axis(const layout_tile *tile, layout_axis *axis) {
+    if (tile->rank != 1 || tile->shift[0] != 0)
+        return false;
+    layout_tile digits = *tile;
+    int64_t constant = 0;
+    if (tile->kind == LAYOUT_BITS) {
+        layout_bits bits = tile->bits;
+        constant = bits.constant;
+        bits.constant = 0;
+        if (!tile_bits_to_digits(&bits, &digits))
+            return false;
+    }
+    tile_axes axes = tile_axes_of(&digits);
+    *axis = tile_axis_merged(&axes.axis[0]);
+    axis->exclusive_or = constant;
+    return true;
+}
+
+/* Replicas for the positions of a holder that the axis does not count: below, between and above its
+ * digits, whose strides are resolved. */
+static void fill_holder(const layout_axis *axis, layout_holder holder, int64_t range,
+                        layout_axis *replicas) {
+    for (int64_t end = 1; end < range;) {
+        int64_t next = range, after = range;
+        for (int i = 0; i < axis->count; i++) {
+            layout_digit digit = axis->digits[i];
+            if (digit.holder == holder && digit.radix > 1 && digit.stride >= end &&
+                digit.stride < next) {
+                next = digit.stride;
+                after = digit.stride * digit.radix;
+            }
+        }
+        if (next > end)
+            tile_axis_push(replicas,
+                           (layout_digit){.holder = holder, .radix = next / end, .stride = end});
+        end = after;
+    }
+}
+
+bool layout_tile_of_axis(const layout_axis *axis, int64_t size, int64_t lanes, int64_t subgroups,
+                         layout_tile *tile) {
+    memset(tile, 0, sizeof *tile);
+    tile->kind = LAYOUT_DIGITS;
+    tile->rank = 1;
+    tile->axis[0] = *axis;
+    tile->axis[0].exclusive_or = 0;
+    tile->size[0] = size;
+    layout_axes_resolve(tile->axis, 1);
+    fill_holder(&tile->axis[0], LAYOUT_LANE, lanes, &tile->replicas);
+    fill_holder(&tile->axis[0], LAYOUT_SUBGROUP, subgroups, &tile->replicas);
+    if (axis->exclusive_or == 0)
+        return true;
+    layout_bits bits;
+    if (!layout_tile_to_bits(tile, &bits))
+        return false;
+    bits.constant = (uint32_t)axis->exclusive_or;
+    memset(tile, 0, sizeof *tile);
+    tile->kind = LAYOUT_BITS;
+    tile->rank = 1;
+    tile->size[0] = size;
+    tile->bits = bits;
+    return true;
+}
