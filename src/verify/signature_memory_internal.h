@@ -17,6 +17,7 @@
 typedef struct signature_value {
     signature mark;
     bool known;
+    bool literal; /* of literals alone: a pass may have written it as one */
     int64_t number;
 } signature_value;
 

@@ -70,9 +70,11 @@ signature_value signature_of_number(const signature_setting *setting, int64_t nu
 
 signature_value signature_of_literal(const signature_setting *setting,
                                      const ir_constant *constant) {
-    if (!base_dtype_is_float(constant->dtype))
-        return signature_of_number(setting, constant->integer);
-    return signature_nothing(signature_literal(setting->table, constant));
+    if (base_dtype_is_float(constant->dtype))
+        return signature_nothing(signature_literal(setting->table, constant));
+    signature_value value = signature_of_number(setting, constant->integer);
+    value.literal = true;
+    return value;
 }
 
 signature_value signature_filled(const signature_setting *setting, signature_value fill) {
@@ -86,10 +88,13 @@ signature_value signature_filled(const signature_setting *setting, signature_val
 }
 
 /* Known numbers of constants alone are constants themselves. */
-static signature_value numbered(const signature_setting *setting, signature mark, int64_t number) {
-    if (signature_is_constant(setting->table, mark))
-        return signature_of_number(setting, number);
-    return (signature_value){.mark = mark, .known = true, .number = number};
+static signature_value numbered(const signature_setting *setting, signature mark, int64_t number,
+                                bool literal) {
+    if (!signature_is_constant(setting->table, mark))
+        return (signature_value){.mark = mark, .known = true, .number = number};
+    signature_value value = signature_of_number(setting, number);
+    value.literal = literal;
+    return value;
 }
 
 /* ---- ops ---- */
@@ -104,11 +109,21 @@ signature_value signature_either(const signature_setting *setting, signature_val
 }
 
 /* Sizes, programs and positions that enter arithmetic are sources by their number; 0 is not, as it
- * may be written as a literal where an axis has one element. */
-static signature_value number_as_float(const signature_setting *setting, int64_t number) {
-    const uint64_t words[] = {NAME_NUMBER, (uint64_t)number};
-    return signature_nothing(number == 0 ? signature_number(setting->table, 0)
-                                         : signature_source(setting->table, words, 2));
+ * may be written as a literal where an axis has one element. Of a literal it is not known which. */
+static signature_value number_as_float(const signature_setting *setting, signature_value a) {
+    const uint64_t words[] = {NAME_NUMBER, (uint64_t)a.number};
+    return signature_nothing(a.number == 0 ? signature_number(setting->table, 0)
+                             : a.literal   ? (signature)SIGNATURE_UNKNOWN
+                                           : signature_source(setting->table, words, 2));
+}
+
+/* A literal that is rounded is another literal. */
+static signature_value rounded(const signature_setting *setting, base_dtype to, signature_value a) {
+    double value = 0;
+    if (!signature_literal_value(setting->table, a.mark, &value))
+        return a;
+    ir_constant result = {.dtype = to, .real = base_float_round(to, value)};
+    return result.real == value ? a : signature_nothing(signature_literal(setting->table, &result));
 }
 
 static signature_value converted(const signature_setting *setting, const ir_op *op,
@@ -116,12 +131,14 @@ static signature_value converted(const signature_setting *setting, const ir_op *
     base_dtype to = op->results[0]->type.dtype, from = op->operands[0]->type.dtype;
     bool constant = signature_is_constant(setting->table, a.mark);
     if (base_dtype_is_float(to) && constant && a.known && from != BASE_BOOL)
-        return number_as_float(setting, a.number);
+        return number_as_float(setting, a);
+    if (base_dtype_is_float(to) && base_dtype_is_float(from))
+        return rounded(setting, to, a);
     if (base_dtype_is_float(to) || !a.known)
         return signature_nothing(constant && base_dtype_is_float(from) && !base_dtype_is_float(to)
                                      ? (signature)SIGNATURE_CONSTANT
                                      : a.mark);
-    return numbered(setting, a.mark, explore_converted(op, a.number));
+    return numbered(setting, a.mark, explore_converted(op, a.number), a.literal);
 }
 
 /* false and anything, true or anything. */
@@ -136,7 +153,9 @@ static signature_value decided(const signature_setting *setting, ir_opcode opcod
     bool compared = ir_op_describe(opcode)->shape == IR_SHAPE_COMPARE;
     if (compared || a.mark == SIGNATURE_CONSTANT || b.mark == SIGNATURE_CONSTANT)
         return (signature_value){.mark = SIGNATURE_CONSTANT, .known = true, .number = number};
-    return signature_of_number(setting, number);
+    signature_value value = signature_of_number(setting, number);
+    value.literal = a.literal && b.literal;
+    return value;
 }
 
 signature_value signature_combined(const signature_setting *setting, ir_opcode opcode,
@@ -151,7 +170,8 @@ signature_value signature_combined(const signature_setting *setting, ir_opcode o
         return (signature_value){.mark = mark, .known = true, .number = opcode == IR_OR};
     if (!a.known || !b.known || function == NULL)
         return signature_nothing(mark);
-    return numbered(setting, mark, explore_wrapped(dtype, function(dtype, a.number, b.number)));
+    return numbered(setting, mark, explore_wrapped(dtype, function(dtype, a.number, b.number)),
+                    a.literal && b.literal);
 }
 
 /* A function of a constant may be computed before the kernel runs; as the identity it would begin a
@@ -178,7 +198,8 @@ static signature_value unary(const signature_setting *setting, const ir_op *op, 
     explore_function function = explore_integer_function(op->opcode);
     base_dtype dtype = op->results[0]->type.dtype;
     if (a.known && function != NULL)
-        return numbered(setting, a.mark, explore_wrapped(dtype, function(dtype, a.number, 0)));
+        return numbered(setting, a.mark, explore_wrapped(dtype, function(dtype, a.number, 0)),
+                        a.literal);
     if (!signature_is_constant(setting->table, a.mark))
         return signature_nothing(signature_settled(setting->table, a.mark));
     return signature_nothing(may_be_neutral(setting, op, a) ? SIGNATURE_UNKNOWN
