@@ -7,8 +7,13 @@
  *
  * First every op equates what it must, then classes of one extent formula are merged in the order
  * of their first appearance, then they are named. It knows no plan and looks at no index formula.
+ *
+ *     %o = arange 64 layout lane 32 | slot 2     class C, extent 64, fixed
+ *     %v = convert %t layout lane 32 | slot 2    class D, fixed alike: merged with C, not with %t's
  */
 #include "analysis/axes.h"
+
+#include "layout/tile.h"
 
 #include <string.h>
 
@@ -26,7 +31,8 @@ typedef struct axes_state {
     int *class_of_root; /* per node, -1 = none yet */
     const layout_extent **extents;
     int64_t extent_count, extent_capacity;
-    int *merged; /* per class: the class it went into */
+    const ir_value **fixers; /* per class: the first value whose op fixes its layout, or NULL */
+    int *merged;             /* per class: the class it went into */
     class_pair *pairs;
     int64_t pair_count, pair_capacity;
     int64_t stores_classified;
@@ -175,7 +181,7 @@ static void unite_op(axes_state *state, const ir_op *op) {
         unite_around(state, op->results[0], op->operands[0], op->attributes.axis);
     else if (op->opcode == IR_DROP)
         unite_around(state, op->operands[0], op->results[0], op->attributes.axis);
-    else if (op->result_count == 1)
+    else if (op->result_count == 1 && op->opcode != IR_CONVERT)
         for (int i = 0; i < op->operand_count; i++)
             unite_tiles(state, op->results[0], op->operands[i]);
 }
@@ -256,6 +262,33 @@ static void classify_region(axes_state *state, const ir_region *region) {
     }
 }
 
+/* ---- fixed owners ---- */
+/* The layout that the value's op fixes, or NULL. */
+static const layout_axis *fixed_layout(const ir_value *value) {
+    const ir_op *op = value->definer;
+    return op != NULL && (op->opcode == IR_ARANGE || op->opcode == IR_CONVERT)
+               ? op->attributes.layout
+               : NULL;
+}
+
+static bool fixed_alike(const ir_value *a, const ir_value *b) {
+    if (a == NULL || b == NULL)
+        return a == b;
+    return layout_axis_same(fixed_layout(a), fixed_layout(b));
+}
+
+static void note_fixers(axes_state *state, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int i = 0; i < op->region_count; i++)
+            note_fixers(state, op->regions[i]);
+        if (op->result_count != 1 || fixed_layout(op->results[0]) == NULL)
+            continue;
+        int class = state->result.of_value[op->results[0]->number][0];
+        if (class >= 0 && state->fixers[class] == NULL)
+            state->fixers[class] = op->results[0];
+    }
+}
+
 /* ---- merging classes of one extent ---- */
 static int merged_find(const axes_state *state, int class) {
     while (state->merged[class] != class)
@@ -279,7 +312,7 @@ static void merge_classes(axes_state *state) {
     for (int c = 0; c < (int)state->extent_count; c++)
         for (int m = 0; m < c; m++)
             if (state->merged[m] == m && state->extents[m] == state->extents[c] &&
-                !classes_meet(state, m, c)) {
+                fixed_alike(state->fixers[m], state->fixers[c]) && !classes_meet(state, m, c)) {
                 state->merged[c] = m;
                 break;
             }
@@ -333,8 +366,13 @@ static void number_classes(axes_state *state) {
             continue;
         const char *anchor = class_anchor(state, state->extents[c]);
         final[c] = state->result.count;
+        const ir_value *fixer = state->fixers[c];
         state->result.axes[state->result.count++] =
-            (analysis_axis){.anchor = anchor, .extent = state->extents[c], .program = -1};
+            (analysis_axis){.anchor = anchor,
+                            .extent = state->extents[c],
+                            .program = -1,
+                            .fixed = fixer == NULL ? NULL : fixed_layout(fixer),
+                            .fixed_by = fixer};
     }
     for (int32_t v = 0; v < state->module->next_value; v++)
         for (int i = 0; i < IR_MAX_RANK; i++) {
@@ -367,6 +405,8 @@ analysis_axes analysis_axes_find(base_arena *arena, const ir_module *module) {
     for (int i = 0; i < (int)state.node_count; i++)
         state.class_of_root[i] = -1;
     classify_region(&state, &module->body);
+    state.fixers = BASE_NEW_ARRAY(arena, const ir_value *, state.extent_count);
+    note_fixers(&state, &module->body);
     merge_classes(&state);
     state.result.axes =
         BASE_NEW_ARRAY(arena, analysis_axis, state.extent_count + module->program_count);
@@ -429,6 +469,89 @@ static const ir_op *conflict_in(axes_state *state, const ir_region *region) {
 const ir_op *analysis_axes_conflict(base_arena *arena, const ir_module *module) {
     axes_state state = axes_begin(arena, module);
     return conflict_in(&state, &module->body);
+}
+
+/* ---- two owners in one class ---- */
+typedef struct owners {
+    axes_state axes;
+    const ir_value **fixers; /* of the module, in walk order */
+    int64_t count, capacity;
+    const ir_op *end; /* the walk ends before this op */
+    const ir_value *first, *second;
+} owners;
+
+static void list_fixers(owners *o, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (op->result_count == 1 && fixed_layout(op->results[0]) != NULL &&
+            !extent_is_one(&o->axes, op->results[0]->type.extent[0]))
+            BASE_PUSH(o->axes.arena, o->fixers, o->count, o->capacity, op->results[0]);
+        for (int i = 0; i < op->region_count; i++)
+            list_fixers(o, op->regions[i]);
+    }
+}
+
+static bool owners_meet(owners *o) {
+    for (int64_t i = 0; i < o->count; i++)
+        for (int64_t k = 0; k < i; k++)
+            if (node_find(&o->axes, node_of(o->fixers[i], 0)) ==
+                    node_find(&o->axes, node_of(o->fixers[k], 0)) &&
+                !fixed_alike(o->fixers[k], o->fixers[i])) {
+                o->first = o->fixers[k];
+                o->second = o->fixers[i];
+                return true;
+            }
+    return false;
+}
+
+/* The op that brings two together, or the end of the walk. */
+static const ir_op *owners_in(owners *o, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (op == o->end)
+            return op;
+        unite_op(&o->axes, op);
+        if (owners_meet(o))
+            return op;
+        for (int i = 0; i < op->region_count; i++) {
+            const ir_op *inner = owners_in(o, op->regions[i]);
+            if (inner != NULL)
+                return inner;
+        }
+    }
+    return NULL;
+}
+
+const ir_op *analysis_owners_conflict(base_arena *arena, const ir_module *module,
+                                      const ir_value **first, const ir_value **second) {
+    owners o = {.axes = axes_begin(arena, module)};
+    list_fixers(&o, &module->body);
+    const ir_op *op = o.count < 2 ? NULL : owners_in(&o, &module->body);
+    *first = o.first;
+    *second = o.second;
+    return op;
+}
+
+static bool lies_with(axes_state *state, const ir_value *value, const ir_value *fixer) {
+    for (int i = 0; is_tile(value) && i < value->type.rank; i++)
+        if (!extent_is_one(state, value->type.extent[i]) &&
+            node_find(state, node_of(value, i)) == node_find(state, node_of(fixer, 0)))
+            return true;
+    return false;
+}
+
+const ir_value *analysis_owners_operand(base_arena *arena, const ir_module *module, const ir_op *op,
+                                        const ir_value *fixer) {
+    owners o = {.axes = axes_begin(arena, module), .end = op};
+    owners_in(&o, &module->body);
+    for (int i = 0; i < op->operand_count; i++)
+        if (lies_with(&o.axes, op->operands[i], fixer))
+            return op->operands[i];
+    for (int k = 0; k < op->region_count; k++) {
+        const ir_op *yield = ir_region_yield(op->regions[k]);
+        for (int i = 0; yield != NULL && i < yield->operand_count; i++)
+            if (lies_with(&o.axes, yield->operands[i], fixer))
+                return yield->operands[i];
+    }
+    return NULL;
 }
 
 /* ---- answers ---- */

@@ -47,10 +47,14 @@ analysis_axes analysis_axes_find(base_arena *arena, const ir_module *module);
 /* The first op in walk order whose equations make a tile hold one axis twice; NULL when none does.
  */
 const ir_op *analysis_axes_conflict(base_arena *arena, const ir_module *module);
-/* A class that the text fixes twice, differently: the two values that do, in walk order. False when
+/* The first op in walk order that brings two differently fixed layouts into one class, and the two
+ * values that fix them; NULL when none does. */
+const ir_op *analysis_owners_conflict(base_arena *arena, const ir_module *module,
+                                      const ir_value **first, const ir_value **second);
+/* The operand (or yielded value) of that op which was in the class of `fixer` before; NULL when
  * there is none. */
-bool analysis_owners_conflict(base_arena *arena, const ir_module *module, const ir_value **first,
-                              const ir_value **second);
+const ir_value *analysis_owners_operand(base_arena *arena, const ir_module *module, const ir_op *op,
+                                        const ir_value *fixer);
 /* NULL when the store writes one element. */
 const analysis_store_axes *analysis_axes_of_store(const analysis_axes *axes, const ir_op *store);
 /* The axis along which the last index of a load or store runs over memory: that of a range's tile,

@@ -92,6 +92,8 @@ static void clone_attributes(cloner *c, ir_attributes *attributes) {
     attributes->extent = clone_extent(c, attributes->extent);
     clone_list(c, &attributes->lanes);
     clone_list(c, &attributes->slots);
+    if (attributes->layout != NULL)
+        attributes->layout = clone_bytes(c, attributes->layout, sizeof *attributes->layout);
     if (attributes->access == NULL)
         return;
     attributes->access = clone_bytes(c, attributes->access, sizeof *attributes->access);

@@ -78,6 +78,7 @@ static const char *const attribute_words[IR_ATTRIBUTE_COUNT] = {
     [IR_ATTRIBUTE_LANES] = "lanes",
     [IR_ATTRIBUTE_SLOTS] = "slots",
     [IR_ATTRIBUTE_XOR] = "xor",
+    [IR_ATTRIBUTE_LAYOUT] = "layout",
 };
 
 const char *ir_attribute_word(ir_attribute attribute) {
@@ -416,11 +417,13 @@ static void print_affine_form(const printer *p, const ir_affine *affine) {
 static void print_attribute(const printer *p, const ir_op *op, ir_attribute attribute) {
     const ir_attributes *attributes = &op->attributes;
     const ir_list *list = ir_attribute_list((ir_attributes *)attributes, attribute);
-    if (list != NULL && list->count == 0)
+    if ((list != NULL && list->count == 0) ||
+        (attribute == IR_ATTRIBUTE_LAYOUT && attributes->layout == NULL))
         return;
     base_text_string(p->out, " ");
     if (!ir_attribute_leads(attribute))
-        base_text_format(p->out, "%s=", ir_attribute_word(attribute));
+        base_text_format(p->out, "%s%s", ir_attribute_word(attribute),
+                         attribute == IR_ATTRIBUTE_LAYOUT ? " " : "=");
     switch (attribute) {
     case IR_ATTRIBUTE_LITERAL:
         print_literal(p, op);
@@ -459,6 +462,9 @@ static void print_attribute(const printer *p, const ir_op *op, ir_attribute attr
     case IR_ATTRIBUTE_SLOTS:
     case IR_ATTRIBUTE_XOR:
         print_list(p, list);
+        return;
+    case IR_ATTRIBUTE_LAYOUT:
+        layout_axis_print(p->out, attributes->layout);
         return;
     case IR_ATTRIBUTE_COUNT:
         return;

@@ -71,3 +71,33 @@ bool layout_tile_of_axis(const layout_axis *axis, int64_t size, int64_t lanes, i
     tile->bits = bits;
     return true;
 }
+
+/* Where the number of the holder ends, `least` or later. */
+static int64_t holder_end(const layout_axis *axis, layout_holder holder, int64_t least) {
+    for (int i = 0; i < axis->count; i++) {
+        int64_t end = layout_axis_digit_stride(axis, i) * axis->digits[i].radix;
+        if (axis->digits[i].holder == holder && end > least)
+            least = end;
+    }
+    return least;
+}
+
+bool layout_axis_same(const layout_axis *a, const layout_axis *b) {
+    const layout_axis *axes[2] = {a, b};
+    layout_tile tiles[2];
+    int64_t lanes = 1, subgroups = 1;
+    if (layout_axis_equal(a, b))
+        return true;
+    for (int i = 0; i < 2; i++) {
+        lanes = holder_end(axes[i], LAYOUT_LANE, lanes);
+        subgroups = holder_end(axes[i], LAYOUT_SUBGROUP, subgroups);
+    }
+    for (int i = 0; i < 2; i++) {
+        int64_t size = 1;
+        for (int k = 0; k < axes[i]->count; k++)
+            size *= axes[i]->digits[k].radix;
+        if (!layout_tile_of_axis(axes[i], size, lanes, subgroups, &tiles[i]))
+            return false;
+    }
+    return layout_tile_equal(&tiles[0], &tiles[1]);
+}

@@ -46,6 +46,15 @@ static uint64_t hash_list(uint64_t hash, const ir_list *list) {
     return pass_hash_word(hash, list->count);
 }
 
+uint64_t pass_hash_layout(uint64_t hash, const layout_axis *layout) {
+    for (int i = 0; layout != NULL && i < layout->count; i++) {
+        int64_t words[] = {(int64_t)layout->digits[i].holder, layout->digits[i].radix,
+                           layout_axis_digit_stride(layout, i)};
+        hash = base_hash_bytes(hash, words, sizeof words);
+    }
+    return layout == NULL ? hash : pass_hash_word(hash, layout->exclusive_or);
+}
+
 static uint64_t hash_access(uint64_t hash, const ir_access *access) {
     int64_t words[] = {access->rank,
                        access->fill,
@@ -87,6 +96,7 @@ uint64_t pass_attributes_hash(uint64_t hash, const ir_op *op) {
     hash = hash_list(hash_list(hash, &a->lanes), &a->slots);
     for (int i = 0; i < a->axis_count; i++)
         hash = pass_hash_word(hash, a->axes[i]);
+    hash = pass_hash_layout(hash, a->layout);
     return a->access == NULL ? hash : hash_access(hash, a->access);
 }
 
@@ -119,6 +129,10 @@ static bool list_equal(const ir_list *a, const ir_list *b) {
     return equal;
 }
 
+static bool layout_equal(const layout_axis *a, const layout_axis *b) {
+    return a == NULL || b == NULL ? a == b : layout_axis_equal(a, b);
+}
+
 bool pass_attributes_equal(const ir_op *left, const ir_op *right) {
     const ir_attributes *a = &left->attributes, *b = &right->attributes;
     if (left->opcode != right->opcode)
@@ -130,5 +144,6 @@ bool pass_attributes_equal(const ir_op *left, const ir_op *right) {
     return a->extent == b->extent && a->parameter == b->parameter && a->axis == b->axis &&
            a->rounding == b->rounding && a->scope == b->scope &&
            ir_affine_equal(&a->affine, &b->affine) && list_equal(&a->lanes, &b->lanes) &&
-           list_equal(&a->slots, &b->slots) && access_equal(a->access, b->access);
+           list_equal(&a->slots, &b->slots) && layout_equal(a->layout, b->layout) &&
+           access_equal(a->access, b->access);
 }

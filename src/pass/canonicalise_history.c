@@ -106,7 +106,8 @@ static uint64_t hash_plain(order_region_state *r, const ir_op *op) {
         hash = pass_hash_word(hash,
                               (int64_t)state->memory[canonicalise_order_parameter_of(state, op)]);
     for (int i = 0; i < op->result_count; i++)
-        hash = hash_type(state, hash, &op->results[i]->type);
+        hash = pass_owners_hash(state->owners, hash_type(state, hash, &op->results[i]->type),
+                                op->results[i]);
     for (int i = 0; i < op->result_count; i++)
         state->hashes[op->results[i]->number] = pass_hash_word(hash, i);
     return hash;

@@ -170,7 +170,7 @@ uint64_t canonicalise_order_region(order_state *state, ir_region *region, int de
 
 /* Two walks: the first sorts the carries, the second knows them by their place. */
 bool pass_canonical_order(ir_module *module) {
-    order_state state = {.module = module};
+    order_state state = {.module = module, .owners = pass_owners_find(module)};
     state.hashes = BASE_NEW_ARRAY(module->arena, uint64_t, module->next_value + 1);
     state.node_of = BASE_NEW_ARRAY(module->arena, int64_t, module->next_value + 1);
     state.parameter_of = BASE_NEW_ARRAY(module->arena, int, module->next_value + 1);

@@ -5,6 +5,8 @@
 
 #include "pass/canonicalise_internal.h"
 
+#include "analysis/axes.h"
+
 typedef struct order_node {
     ir_op *op;
     uint64_t hash;
@@ -23,6 +25,7 @@ typedef struct order_memory {
 
 typedef struct order_state {
     ir_module *module;
+    const analysis_axes *owners; /* NULL: the kernel fixes none */
     uint64_t *hashes;   /* [value number] */
     int64_t *node_of;   /* [value number]: node in the region of its definer */
     uint64_t *memory;   /* [parameter]: hash of what a load sees */

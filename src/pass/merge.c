@@ -6,7 +6,8 @@
  * An op merges with an equal one that stands before it in its region or in a region around it; a
  * name survives if one of them has one. At level tile so do loads, which carry the version of their
  * tensor's memory: a store starts a new one, and so do the beginning and the end of a loop that
- * stores. Operands of commuting ops compare in either order.
+ * stores. Operands of commuting ops compare in either order. Tiles whose owners the kernel fixes
+ * merge only with tiles that it fixes alike.
  */
 #include "pass/pass.h"
 #include "pass/simplify.h"
@@ -22,6 +23,7 @@ typedef struct merge_entry {
 
 typedef struct merge_state {
     ir_module *module;
+    const analysis_axes *owners;
     bool loads;
     ir_value **forward; /* [value number], NULL = itself */
     merge_entry *entries;
@@ -70,7 +72,8 @@ static bool same_op(const merge_state *state, const merge_entry *entry, const ir
     if (entry->version != version || other->operand_count != op->operand_count ||
         !pass_attributes_equal(other, op) ||
         !ir_type_equal(state->module, &other->results[0]->type, &op->results[0]->type) ||
-        !same_layout(other->results[0], op->results[0]))
+        !same_layout(other->results[0], op->results[0]) ||
+        !pass_owners_same(state->owners, other->results[0], op->results[0]))
         return false;
     for (int i = 0; i < op->operand_count; i++)
         if (operand_number(other, i) != operand_number(op, i))
@@ -158,6 +161,7 @@ static void merge_region(merge_state *state, ir_region *region) {
 pass_result pass_merge(ir_module *module, pass_context *context) {
     (void)context;
     merge_state state = {.module = module, .loads = module->level == IR_TILE};
+    state.owners = pass_owners_find(module);
     state.forward = BASE_NEW_ARRAY(module->arena, ir_value *, module->next_value + 1);
     state.versions = BASE_NEW_ARRAY(module->arena, int64_t, module->next_value + 1);
     for (state.bucket_count = 64; state.bucket_count < module->next_value; state.bucket_count *= 2)

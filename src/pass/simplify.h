@@ -3,6 +3,7 @@
 #ifndef PASS_SIMPLIFY_H
 #define PASS_SIMPLIFY_H
 
+#include "analysis/axes.h"
 #include "ir/module.h"
 
 /* The value of a pure op on constants, in the exact arithmetic of its dtype; false when an operand
@@ -14,6 +15,13 @@ bool pass_attributes_equal(const ir_op *a, const ir_op *b);
 /* What the attributes say, without names and value numbers. */
 uint64_t pass_attributes_hash(uint64_t hash, const ir_op *op);
 uint64_t pass_hash_word(uint64_t hash, int64_t word);
+uint64_t pass_hash_layout(uint64_t hash, const layout_axis *layout); /* NULL: none */
 uint64_t pass_hash_extent(uint64_t hash, const layout_extent *extent);
+
+/* The classes of a module of level tile that fixes layouts; NULL for others. */
+const analysis_axes *pass_owners_find(const ir_module *module);
+/* Two tiles lie along classes that are fixed alike; true where owners is NULL. */
+bool pass_owners_same(const analysis_axes *owners, const ir_value *a, const ir_value *b);
+uint64_t pass_owners_hash(const analysis_axes *owners, uint64_t hash, const ir_value *value);
 
 #endif

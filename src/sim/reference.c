@@ -53,7 +53,7 @@ static void run_arange(sim_machine *machine, const ir_op *op) {
         sim_tile_set_integer(to, i, (sim_integer){i, 0.0});
 }
 
-/* expand and drop: the same elements in the same order. */
+/* expand, drop and convert: the same elements in the same order. */
 static void run_view(sim_machine *machine, const ir_op *op) {
     sim_tile_view(machine, op->results[0], sim_tile_of(machine, op->operands[0]));
 }
@@ -183,6 +183,7 @@ static sim_operation *const operations[IR_OPCODE_COUNT] = {
     [IR_DROP] = run_view,
     [IR_BROADCAST] = sim_run_broadcast,
     [IR_PAD] = sim_run_pad,
+    [IR_CONVERT] = run_view,
     [IR_REDUCE] = sim_run_reduce,
     [IR_LOAD] = sim_run_load,
     [IR_STORE] = sim_run_store,

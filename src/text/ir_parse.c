@@ -237,7 +237,7 @@ static bool read_check(text_ir_parser *parser) {
     return true;
 }
 
-static bool read_digits(text_ir_parser *parser, layout_axis *digits) {
+bool text_ir_read_digits(text_ir_parser *parser, layout_axis *digits) {
     size_t used = 0;
     const char *reason = NULL;
     const char *start = parser->lexer.token.text;
@@ -262,7 +262,7 @@ static bool read_axis(text_ir_parser *parser, int64_t *capacity) {
             return false;
     }
     if (!text_ir_expect(parser, "extent") || !text_ir_read_extent(parser, &axis.extent) ||
-        !text_ir_expect(parser, "digits") || !read_digits(parser, &axis.digits))
+        !text_ir_expect(parser, "digits") || !text_ir_read_digits(parser, &axis.digits))
         return false;
     if (axis.anchor != NULL) /* a second axis of that name goes by its number */
         text_ir_names_add(parser->arena, &parser->axes, word.text, word.length, module->axis_count);

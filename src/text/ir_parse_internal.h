@@ -48,6 +48,8 @@ bool text_ir_define(text_ir_parser *parser, const text_ir_token *token, ir_value
 bool text_ir_read_value(text_ir_parser *parser, ir_value **value);
 bool text_ir_read_integer(text_ir_parser *parser, int64_t least, int64_t greatest, int64_t *value);
 bool text_ir_read_constant(text_ir_parser *parser, base_dtype dtype, ir_constant *constant);
+/* `lane 8 | slot 4`, to the end of the digits. */
+bool text_ir_read_digits(text_ir_parser *parser, layout_axis *digits);
 bool text_ir_read_scope(text_ir_parser *parser, ir_scope *scope);
 bool text_ir_read_extent(text_ir_parser *parser, const layout_extent **extent);
 bool text_ir_read_dtype(text_ir_parser *parser, base_dtype *dtype);

@@ -183,6 +183,12 @@ static bool read_terms(text_ir_parser *parser, ir_affine *affine, const char *ex
     return true;
 }
 
+static bool read_layout(text_ir_parser *parser, ir_attributes *attributes) {
+    layout_axis *digits = BASE_NEW(parser->arena, layout_axis);
+    attributes->layout = digits;
+    return text_ir_read_digits(parser, digits);
+}
+
 static bool read_attribute_value(text_ir_parser *parser, draft *d, ir_attribute attribute) {
     ir_attributes *a = &d->attributes;
     ir_module *module = parser->module;
@@ -224,6 +230,8 @@ static bool read_attribute_value(text_ir_parser *parser, draft *d, ir_attribute 
     case IR_ATTRIBUTE_SLOTS:
     case IR_ATTRIBUTE_XOR:
         return read_list(parser, ir_attribute_list(a, attribute));
+    case IR_ATTRIBUTE_LAYOUT:
+        return read_layout(parser, a);
     case IR_ATTRIBUTE_COUNT:
         return true;
     }
@@ -236,11 +244,13 @@ static bool read_attributes(text_ir_parser *parser, draft *d, bool leading) {
         ir_attribute attribute = (ir_attribute)i;
         if (((set >> i) & 1) == 0 || ir_attribute_leads(attribute) != leading)
             continue;
-        if (ir_attribute_list(&d->attributes, attribute) != NULL &&
-            !text_ir_lexer_is(&parser->lexer, ir_attribute_word(attribute)))
+        bool optional = ir_attribute_list(&d->attributes, attribute) != NULL ||
+                        attribute == IR_ATTRIBUTE_LAYOUT;
+        if (optional && !text_ir_lexer_is(&parser->lexer, ir_attribute_word(attribute)))
             continue;
-        if (!leading &&
-            (!text_ir_expect(parser, ir_attribute_word(attribute)) || !text_ir_expect(parser, "=")))
+        if (!leading && !text_ir_expect(parser, ir_attribute_word(attribute)))
+            return false;
+        if (!leading && attribute != IR_ATTRIBUTE_LAYOUT && !text_ir_expect(parser, "="))
             return false;
         if (!read_attribute_value(parser, d, attribute))
             return false;

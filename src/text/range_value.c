@@ -409,6 +409,7 @@ static range_poly op_poly(range *r, const ir_value *value, axis_map map, int dep
     case IR_EXPAND:
     case IR_DROP:
     case IR_BROADCAST:
+    case IR_CONVERT:
     case IR_CAST:
         if (op->opcode == IR_CAST && !base_dtype_is_integer(op->operands[0]->type.dtype))
             return invalid_poly();

@@ -86,7 +86,8 @@ static explore_number op_value(const explore_place *place, const ir_op *op,
     if (op->opcode == IR_SELECT)
         return select_value(place, op, element);
     bool same_element = op->opcode == IR_EXPAND || op->opcode == IR_DROP ||
-                        op->opcode == IR_BROADCAST || op->opcode == IR_CAST;
+                        op->opcode == IR_BROADCAST || op->opcode == IR_CAST ||
+                        op->opcode == IR_CONVERT;
     if (!same_element && shape != IR_SHAPE_UNARY && shape != IR_SHAPE_BINARY &&
         shape != IR_SHAPE_COMPARE)
         return unknown;

@@ -75,7 +75,7 @@ static bool access_layouts_agree(const ir_op *op) {
 static bool op_layouts_agree(const ir_op *op) {
     if (ir_op_describe(op->opcode)->shape == IR_SHAPE_ACCESS)
         return access_layouts_agree(op);
-    if (op->region_count > 0 || op->result_count != 1)
+    if (op->region_count > 0 || op->result_count != 1 || op->opcode == IR_CONVERT)
         return true;
     int axis = op->attributes.axis;
     if (op->opcode == IR_EXPAND)

@@ -92,6 +92,8 @@ static bool shape_holds(const verify_state *state, const ir_op *op) {
         return broadcast_shape_holds(state, from, to);
     if (op->opcode == IR_PAD)
         return pad_shape_holds(state, op);
+    if (op->opcode == IR_CONVERT)
+        return from->form == IR_FORM_TILE && from->rank == 1 && verify_types_agree(state, from, to);
     return op->opcode != IR_REDUCE || reduce_shape_holds(state, from, to, axis);
 }
 

@@ -209,7 +209,8 @@ static signature_value unary(const signature_setting *setting, const ir_op *op, 
 signature_value signature_computed(const signature_setting *setting, const ir_op *op,
                                    const signature_value *operands, int count) {
     base_dtype dtype = op->results[0]->type.dtype;
-    if (op->opcode == IR_EXPAND || op->opcode == IR_DROP || op->opcode == IR_BROADCAST)
+    if (op->opcode == IR_EXPAND || op->opcode == IR_DROP || op->opcode == IR_BROADCAST ||
+        op->opcode == IR_CONVERT)
         return operands[0];
     if (op->opcode == IR_SELECT)
         return signature_either(setting, operands[0], operands[1], operands[2]);

@@ -20,18 +20,31 @@ typedef struct op_counts {
 } op_counts;
 
 static const op_counts own_counts[IR_OPCODE_COUNT] = {
-    [IR_EXPAND] = {true, 1, 1, 0},        [IR_DROP] = {true, 1, 1, 0},
-    [IR_BROADCAST] = {true, 1, 1, 0},     [IR_PAD] = {true, 2, 1, 0},
-    [IR_REDUCE] = {true, 1, 1, 0},        [IR_FOLD] = {true, 1, 1, 0},
-    [IR_COMBINE] = {true, 1, 1, 0},       [IR_PULL] = {true, 2, 1, 0},
-    [IR_PUSH] = {true, 3, 0, 0},          [IR_IF] = {true, 1, ANY_COUNT, 2},
-    [IR_WHEN] = {true, 1, 0, 1},          [IR_LOAD] = {true, ANY_COUNT, 1, 0},
-    [IR_SWEEP] = {true, 0, ANY_COUNT, 1}, [IR_STORE] = {true, ANY_COUNT, 0, 0},
-    [IR_YIELD] = {true, ANY_COUNT, 0, 0}, [IR_FOR] = {true, ANY_COUNT, ANY_COUNT, 1},
-    [IR_UNIFORM] = {true, 1, 1, 0},       [IR_SHUFFLE] = {true, 1, 1, 0},
-    [IR_RENAME] = {true, 1, 1, 0},        [IR_XORSLOT] = {true, 1, 1, 0},
-    [IR_SCRATCH] = {true, 0, 2, 0},       [IR_PUT] = {true, ANY_COUNT, 1, 0},
-    [IR_GET] = {true, ANY_COUNT, 1, 0},   [IR_SYNC] = {true, ANY_COUNT, ANY_COUNT, 0},
+    [IR_EXPAND] = {true, 1, 1, 0},
+    [IR_DROP] = {true, 1, 1, 0},
+    [IR_BROADCAST] = {true, 1, 1, 0},
+    [IR_PAD] = {true, 2, 1, 0},
+    [IR_CONVERT] = {true, 1, 1, 0},
+    [IR_REDUCE] = {true, 1, 1, 0},
+    [IR_FOLD] = {true, 1, 1, 0},
+    [IR_COMBINE] = {true, 1, 1, 0},
+    [IR_PULL] = {true, 2, 1, 0},
+    [IR_PUSH] = {true, 3, 0, 0},
+    [IR_IF] = {true, 1, ANY_COUNT, 2},
+    [IR_WHEN] = {true, 1, 0, 1},
+    [IR_LOAD] = {true, ANY_COUNT, 1, 0},
+    [IR_SWEEP] = {true, 0, ANY_COUNT, 1},
+    [IR_STORE] = {true, ANY_COUNT, 0, 0},
+    [IR_YIELD] = {true, ANY_COUNT, 0, 0},
+    [IR_FOR] = {true, ANY_COUNT, ANY_COUNT, 1},
+    [IR_UNIFORM] = {true, 1, 1, 0},
+    [IR_SHUFFLE] = {true, 1, 1, 0},
+    [IR_RENAME] = {true, 1, 1, 0},
+    [IR_XORSLOT] = {true, 1, 1, 0},
+    [IR_SCRATCH] = {true, 0, 2, 0},
+    [IR_PUT] = {true, ANY_COUNT, 1, 0},
+    [IR_GET] = {true, ANY_COUNT, 1, 0},
+    [IR_SYNC] = {true, ANY_COUNT, ANY_COUNT, 0},
 };
 
 static void expected_counts(ir_opcode opcode, int *operands, int *results, int *regions) {
@@ -331,6 +344,8 @@ static void rule_attribute_range(verify_state *state, const ir_op *op) {
     else if (op->opcode == IR_SIZE || op->opcode == IR_ARANGE || op->opcode == IR_PRIVATE ||
              op->opcode == IR_SCRATCH)
         holds = op->attributes.extent != NULL;
+    else if (op->opcode == IR_CONVERT)
+        holds = op->attributes.layout != NULL;
     if (!holds)
         verify_report(state, VERIFY_ATTRIBUTE_RANGE, op, ir_op_describe(op->opcode)->doc,
                       "an attribute of `%s` names what is not there",

@@ -109,6 +109,8 @@ bool verify_module_with(const ir_module *module, const char *disabled, verify_ef
     if (state.broken == 0 && module->level == IR_MAPPED)
         verify_mapped(&state);
     if (state.broken == 0 && module->level != IR_THREAD)
+        verify_owners(&state);
+    if (state.broken == 0 && module->level != IR_THREAD)
         verify_loads(&state);
     if (state.broken == 0 && module->level != IR_THREAD)
         verify_facts(&state);
