@@ -16,6 +16,7 @@
 
 #include "runtime/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,13 +25,16 @@ typedef struct runtime_device runtime_device;
 
 /* What is loaded. Read during `load` only. */
 typedef struct runtime_artifact {
-    const char *text; /* cpu: C source */
+    const char *text; /* source: C for cpu, CUDA C++ for cuda */
     size_t length;
     const char *entry;        /* the name of the entry function */
     const char *const *flags; /* of the target, NULL-terminated; NULL: none */
     /* Devices that start groups of threads; 0 for cpu. */
     int threads; /* of a group: whole subgroups */
     int cluster; /* groups that run together; 0 and 1: none */
+    int pointer_count, word_count; /* of every launch */
+    int64_t scratch_bytes; /* of a group, beyond what the text itself declares */
+    bool allow_spills; /* else a program whose registers spill is RUNTIME_COMPILE_FAILED */
 } runtime_artifact;
 
 /* What the device's compiler says of a loaded program, from its log and not from a guess. */
