@@ -17,6 +17,10 @@
 
 #include <cmocka.h>
 
+#ifndef CROFT_FAKE_CUDA /* its path, which the build knows */
+#define CROFT_FAKE_CUDA "libfake_cuda.so"
+#endif
+
 /* The pretended driver's state, as it is in the beginning. */
 static fake_cuda_state *fake_open(void) {
     void *library = dlopen(CROFT_FAKE_CUDA, RTLD_NOW);
