@@ -30,10 +30,10 @@ typedef struct runtime_artifact {
     const char *entry;        /* the name of the entry function */
     const char *const *flags; /* of the target, NULL-terminated; NULL: none */
     /* Devices that start groups of threads; 0 for cpu. */
-    int threads; /* of a group: whole subgroups */
-    int cluster; /* groups that run together; 0 and 1: none */
+    int threads;                   /* of a group: whole subgroups */
+    int cluster;                   /* groups that run together; 0 and 1: none */
     int pointer_count, word_count; /* of every launch */
-    int64_t scratch_bytes; /* of a group, beyond what the text itself declares */
+    int64_t scratch_bytes;         /* of a group, beyond what the text itself declares */
     bool allow_spills; /* else a program whose registers spill is RUNTIME_COMPILE_FAILED */
 } runtime_artifact;
 
