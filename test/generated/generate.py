@@ -22,11 +22,13 @@ MACHINES = ("cpu-baseline", "cpu-avx2")  # beside the host's
 class Kernel:
     """What the generator hands over: `text`, the `arguments` of inputs, scalars and sizes, the
     outputs as (name, argument before the file's name, loose), for the two plans the machines
-    (None: the host's), and what seeds the change of a third plan (None: there is none)."""
+    (None: the host's), and what seeds the change of a third plan (None: there is none). Of a
+    regression `plan_axes` may say the digits of that plan, by the names of axes."""
 
     def __init__(self, text, arguments, outputs, may_fault, machines, plan_seed):
         self.text, self.arguments, self.outputs = text, arguments, outputs
         self.may_fault, self.machines, self.plan_seed = may_fault, machines, plan_seed
+        self.plan_axes = {}
 
 
 class Generator(Expressions):

@@ -168,7 +168,10 @@ def changed_plan(croft, path, kernel, folder):
         texts.append(run([croft, "plan", str(path), "--plan", plan] + machine + kernel.arguments +
                          outputs)[1])
     file = pathlib.Path(folder) / "changed.plan"
-    file.write_text(plans.change(texts[0], texts[1], random.Random(kernel.plan_seed)))
+    if kernel.plan_axes:
+        file.write_text(plans.with_axes(texts[0], kernel.plan_axes))
+    else:
+        file.write_text(plans.change(texts[0], texts[1], random.Random(kernel.plan_seed)))
     return str(file)
 
 
@@ -189,6 +192,8 @@ def judge(croft, path, kernel, folder):
         return verdict
     plan = changed_plan(croft, path, kernel, folder)
     verdict.changed = run_plan(croft, path, plan, kernel, folder, verdict, arrays)
+    if kernel.plan_axes and not verdict.changed:
+        verdict.finding = Finding("refused: the plan that the kernel names", plan, "")
     if verdict.finding:
         verdict.finding.text += "\n" + pathlib.Path(plan).read_text()
     return verdict

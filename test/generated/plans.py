@@ -57,6 +57,13 @@ def change_keeps(lines, random):
             lines[i] = keep.group(0) + random.choice(words)
 
 
+def with_axes(row, digits):
+    """The plan's text with the digits by axis, and no wide accesses."""
+    for name, text in digits.items():
+        row = re.sub(rf"^(axis {re.escape(name)} +).*$", rf"\g<1>{text}", row, flags=re.MULTILINE)
+    return re.sub(r"width \d+$", "width 1", row, flags=re.MULTILINE)
+
+
 def change(row, fallback, random):
     """Another plan's text."""
     lines = row.rstrip("\n").split("\n")

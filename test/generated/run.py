@@ -14,7 +14,7 @@ give finite results on most elements.
 
 A regression is a kernel file whose comments give its arguments, `# run: x=randn:4x8 y`; outputs
 stand by their names alone (`z=randn:4:f32,` for inout), after `# loose:` those whose bits may
-depend on the plan.
+depend on the plan. `# axis M: slot 2 | step 8` gives its third plan digits; else they are chosen.
 """
 import argparse
 import concurrent.futures
@@ -102,6 +102,7 @@ def run_regression(options, path):
             arguments.append(word)
     may_fault = bool(head_words(text, "fault"))
     kernel = generate.Kernel(text, arguments, outputs, may_fault, (None, None), path.stem)
+    kernel.plan_axes = dict(re.findall(r"^# axis (\S+): (.*)$", text, re.MULTILINE))
     with tempfile.TemporaryDirectory() as folder:
         verdict = judge.judge(options.croft, path, kernel, folder)
     report = ""
