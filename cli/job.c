@@ -87,11 +87,6 @@ bool cli_read_file(base_arena *arena, const char *path, base_source *source,
 
 /* ---- opening ---- */
 
-/* A plan for another kind of machine, on the registers of this one. */
-static bool options_target_is_cpu(const cli_job *job) {
-    return job->options->target != NULL && strcmp(job->options->target, "cpu") == 0;
-}
-
 int cli_machine_unknown(const char *name) {
     fprintf(stderr, "croft: unknown machine: %.200s\n  machines are", name);
     for (int i = 0; machine_at(i) != NULL; i++)
@@ -100,16 +95,29 @@ int cli_machine_unknown(const char *name) {
     return CLI_EXIT_USAGE;
 }
 
+/* The machine whose source is written where the options name a target and no machine of it: that of
+ * the device, this processor, or the newest of the table. NULL: any machine has its own. */
+static const machine *target_machine(const cli_options *options) {
+    const char *target = options->target != NULL ? options->target : "";
+    if (options->runs_on != NULL)
+        return machine_find(options->runs_on);
+    if (strcmp(target, machine_host()->target) == 0)
+        return machine_host();
+    return strcmp(target, "cuda") == 0 ? machine_find("sm_90") : NULL;
+}
+
+/* A plan for another kind of machine is written for the registers of this one. */
 static int job_machine(cli_job *job) {
     const char *name = job->options->machine;
-    job->machine = name != NULL ? machine_find(name) : machine_host();
+    const machine *own = target_machine(job->options);
+    job->machine = name != NULL ? machine_find(name) : own != NULL ? own : machine_host();
     job->runs_on = job->machine;
-    if (job->machine != NULL && options_target_is_cpu(job) &&
-        strcmp(job->machine->target, "cpu") != 0)
-        job->runs_on = machine_host();
-    if (job->machine != NULL)
-        return CLI_EXIT_OK;
-    return cli_machine_unknown(name);
+    if (job->machine == NULL)
+        return cli_machine_unknown(name);
+    if (own != NULL &&
+        (job->options->runs_on != NULL || strcmp(job->machine->target, own->target) != 0))
+        job->runs_on = own;
+    return CLI_EXIT_OK;
 }
 
 static bool plan_is_family(const char *plan) {

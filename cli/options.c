@@ -26,6 +26,7 @@ void cli_options_usage(FILE *out) {
         "  croft layout compare A B                are two layouts the same function?\n"
         "  croft layout convert A B                what moves from owner to owner, and its price\n"
         "  croft show FILE.npy                     print an array\n"
+        "  croft devices [--json]                  what there is to run on, and why not more\n"
         "  croft version, croft help\n"
         "\n"
         "values\n"
@@ -38,10 +39,10 @@ void cli_options_usage(FILE *out) {
         "\n"
         "options\n"
         "  --kernel NAME        of several kernels in a file\n"
-        "  --target NAME        cpu; reference: double precision, outputs as f64; sim: lane by "
-        "lane,\n"
-        "                       races and the like found; runs IR text too (FILE.ir)\n"
-        "  --machine NAME       plan for another machine; with --target cpu its plan runs here\n"
+        "  --target NAME        cpu; cuda; reference: double precision, outputs as f64; sim: lane\n"
+        "                       by lane, races and the like found; runs IR text too (FILE.ir)\n"
+        "  --machine NAME       plan for another machine; with --target cpu or cuda its plan runs "
+        "here\n"
         "  --plan PLAN          fallback, row, or a file with a plan, obeyed exactly\n"
         "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
         "  --check              run: compare with the reference; exit 1 above the bound\n"
@@ -59,6 +60,7 @@ void cli_options_usage(FILE *out) {
         "  --element T          layout: the elements' type, f32 when not given\n"
         "  --width N            layout: elements of a lane in one access, 1 when not given\n"
         "  --format FORMAT      layout: text, json, svg or html\n"
+        "  --json               devices: the same as --format json\n"
         "  -o FILE              emit, plan, opt and layout: into a file\n"
         "\n"
         "machines: cpu-avx512 cpu-avx2 cpu-neon cpu-baseline sm_80 sm_90 m1 m4\n"
@@ -106,6 +108,7 @@ static const option_row option_rows[] = {
     {"--format", OPTION_TEXT, offsetof(cli_options, format)},
     {"--width", OPTION_COUNT, offsetof(cli_options, width)},
     {"--list", OPTION_FLAG, offsetof(cli_options, list)},
+    {"--json", OPTION_FLAG, offsetof(cli_options, json)},
     {"--version", OPTION_FLAG, offsetof(cli_options, version)},
     {"--help", OPTION_FLAG, offsetof(cli_options, help)},
     {"-h", OPTION_FLAG, offsetof(cli_options, help)},
@@ -208,6 +211,8 @@ static bool check_command(const cli_options *options) {
         return usage_error("the option belongs to opt", "-p");
     if (options->list && !opt)
         return usage_error("the option belongs to opt", "--list");
+    if (options->json && strcmp(command, "devices") != 0)
+        return usage_error("the option belongs to devices", "--json");
     return true;
 }
 

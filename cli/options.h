@@ -29,8 +29,9 @@ typedef struct cli_options {
     cli_pair pairs[CLI_ARGUMENT_LIMIT];
     int pair_count;
     const char *kernel;      /* --kernel NAME */
-    const char *target;      /* --target cpu|sim|reference; NULL: that of the machine */
+    const char *target;      /* --target cpu|cuda|sim|reference; NULL: that of the machine */
     const char *machine;     /* --machine NAME; NULL: this one */
+    const char *runs_on;     /* no option: the machine of the device that was opened; NULL: none */
     const char *plan;        /* --plan fallback|row|FILE */
     const char *level;       /* --level tile|mapped|thread */
     const char *output;      /* -o FILE */
@@ -49,6 +50,7 @@ typedef struct cli_options {
     int word_count;
     const char *element; /* --element T */
     const char *format;  /* --format text|json|svg|html */
+    bool json;           /* --json: the same as --format json */
     int width;           /* --width N; 0: not given */
     double tolerance;    /* --tol X; 0: none */
     bool help, version;
@@ -66,5 +68,6 @@ int cli_plan(const cli_options *options);
 int cli_show(const cli_options *options);
 int cli_opt(const cli_options *options);
 int cli_layout(const cli_options *options);
+int cli_devices(const cli_options *options);
 
 #endif

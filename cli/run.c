@@ -5,22 +5,23 @@
  * Nothing is written before everything has run, and no file is replaced before all are on disk.
  */
 #include "job.h"
+#include "launch.h"
 #include "npy.h"
 #include "output.h"
 #include "simulate.h"
 
-#include "runtime/cpu.h"
 #include "sim/reference.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUARD_BYTES = 4096, FLAG_LIMIT = 32 };
+enum { GUARD_BYTES = 4096 };
 
 typedef struct run_state {
     cli_job *job;
     const ir_module *module; /* level tile: the parameters */
     bool reference_only, simulated;
+    runtime_device *device;                    /* NULL: the cpu, which is made when it is used */
     cli_argument *tensors[CLI_ARGUMENT_LIMIT]; /* by module parameter; NULL for scalars */
     cli_array before[CLI_ARGUMENT_LIMIT];      /* inout: the input, for the reference */
     ir_constant scalars[CLI_ARGUMENT_LIMIT];
@@ -80,7 +81,7 @@ static int make_arrays(run_state *run) {
     return CLI_EXIT_OK;
 }
 
-/* ---- the cpu ---- */
+/* ---- devices ---- */
 
 /* The arrays of the parameters, NULL for scalars. */
 static void list_arrays(const run_state *run, cli_array *arrays[CLI_ARGUMENT_LIMIT]) {
@@ -88,76 +89,12 @@ static void list_arrays(const run_state *run, cli_array *arrays[CLI_ARGUMENT_LIM
         arrays[i] = run->tensors[i] != NULL ? &run->tensors[i]->array : NULL;
 }
 
-/* Above this a team is worth waking: about what two operations per element and byte moved take. */
-static double predicted_work_ns(const run_state *run) {
-    double bytes = 0;
-    for (int i = 0; i < run->module->parameter_count; i++)
-        if (run->tensors[i] != NULL)
-            bytes += (double)run->tensors[i]->array.size_bytes;
-    return bytes / 8;
-}
-
-static void split_flags(const char *flags, char room[1024], const char *list[FLAG_LIMIT + 1]) {
-    char *rest = NULL;
-    int count = 0;
-    snprintf(room, 1024, "%s", flags);
-    for (char *word = strtok_r(room, " ", &rest); word != NULL && count < FLAG_LIMIT;
-         word = strtok_r(NULL, " ", &rest))
-        list[count++] = word;
-    list[count] = NULL;
-}
-
-static int launch_loaded(run_state *run, runtime_device *device, runtime_module *module) {
-    void *pointers[CLI_ARGUMENT_LIMIT];
+static int launch(run_state *run) {
     cli_array *arrays[CLI_ARGUMENT_LIMIT];
-    int64_t *words = calloc(CLI_WORDS_LIMIT, sizeof *words);
-    if (words == NULL)
-        return CLI_EXIT_SYSTEM;
     list_arrays(run, arrays);
-    cli_launch_pack(run->module, run->job->compiled.bindings.sizes, arrays, run->scalars, pointers,
-                    words);
-    runtime_launch launch = {
-        .pointers = pointers, .words = words, .work_ns = predicted_work_ns(run)};
-    runtime_report report;
-    int status = CLI_EXIT_OK;
-    if (device->vtable->launch(device, module, &launch, &report) != RUNTIME_OK) {
-        fprintf(stderr, "croft: %s\n", report.text);
-        status = CLI_EXIT_SYSTEM;
-    }
-    free(words);
-    return status;
-}
-
-static int launch_cpu(run_state *run) {
-    const cli_job *job = run->job;
-    runtime_cpu_config config = {
-        .compiler = {.compiler = job->options->compiler,
-                     .path = getenv("PATH"),
-                     .temporary_directory = getenv("TMPDIR")},
-        .team = {.threads = job->options->threads},
-    };
-    runtime_device *device = runtime_cpu_create(base_allocator_default(), &config);
-    if (device == NULL) {
-        fputs("croft: out of memory\n", stderr);
-        return CLI_EXIT_SYSTEM;
-    }
-    char room[1024];
-    const char *flags[FLAG_LIMIT + 1];
-    split_flags(job->runs_on->compiler_flags, room, flags);
-    runtime_artifact artifact = {.text = job->compiled.source_text,
-                                 .length = strlen(job->compiled.source_text),
-                                 .entry = job->compiled.entry,
-                                 .flags = flags};
-    static runtime_report report;
-    runtime_module *module = NULL;
-    int status = CLI_EXIT_SYSTEM;
-    if (device->vtable->load(device, &artifact, &module, &report) == RUNTIME_OK)
-        status = launch_loaded(run, device, module);
-    else
-        fprintf(stderr, "croft: %s\n", report.text);
-    device->vtable->unload(device, module);
-    device->vtable->destroy(device);
-    return status;
+    cli_launch what = {
+        .job = run->job, .module = run->module, .arrays = arrays, .scalars = run->scalars};
+    return run->device != NULL ? cli_launch_cuda(&what, run->device) : cli_launch_cpu(&what);
 }
 
 /* ---- the simulator ---- */
@@ -351,7 +288,7 @@ static int run_compiled(run_state *run) {
     if (status == CLI_EXIT_OK && run->simulated)
         seen = launch_sim(run);
     else if (status == CLI_EXIT_OK)
-        status = launch_cpu(run);
+        status = launch(run);
     if (seen != CLI_EXIT_OK && seen != CLI_EXIT_CHECK_FAILED)
         return seen;
     if (status == CLI_EXIT_OK && run->job->options->check)
@@ -362,34 +299,51 @@ static int run_compiled(run_state *run) {
     return status != CLI_EXIT_OK ? status : check;
 }
 
-int cli_run(const cli_options *options) {
-    const char *target = options->target != NULL ? options->target : "";
-    bool reference = strcmp(target, "reference") == 0, simulated = strcmp(target, "sim") == 0;
-    if (!reference && !simulated && options->target != NULL && strcmp(target, "cpu") != 0) {
-        fprintf(stderr, "croft: unknown target: %.200s\n  targets are cpu, sim, reference\n",
-                target);
-        return CLI_EXIT_USAGE;
-    }
-    if (cli_is_ir_text(options->file) && simulated)
-        return cli_simulate_file(options);
-    if (cli_is_ir_text(options->file)) {
-        fputs("croft: IR text runs on `--target sim` only\n", stderr);
-        return CLI_EXIT_USAGE;
-    }
+/* What is compiled here runs there. */
+static int run_on(const cli_options *options, run_state *run) {
     cli_job job;
-    run_state run = {.job = &job, .reference_only = reference, .simulated = simulated};
-    compile_stage stage = reference   ? COMPILE_TO_PLAN
-                          : simulated ? COMPILE_TO_THREAD
-                                      : COMPILE_TO_SOURCE;
+    run->job = &job;
+    compile_stage stage = run->reference_only ? COMPILE_TO_PLAN
+                          : run->simulated    ? COMPILE_TO_THREAD
+                                              : COMPILE_TO_SOURCE;
     int status = cli_job_open(&job, options, NULL);
     if (status == CLI_EXIT_OK)
         status = cli_job_arguments(&job);
     if (status == CLI_EXIT_OK)
         status = cli_job_compile(&job, stage, false);
     if (status == CLI_EXIT_OK)
-        status = run_compiled(&run);
+        status = run_compiled(run);
     for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++)
-        cli_array_free(&run.before[i]);
+        cli_array_free(&run->before[i]);
     cli_job_close(&job);
     return status;
+}
+
+static int run_on_cuda(const cli_options *options, run_state *run) {
+    cli_options own = *options;
+    run->device = cli_cuda_open(&own.runs_on);
+    if (run->device == NULL)
+        return CLI_EXIT_SYSTEM;
+    int status = run_on(&own, run);
+    run->device->vtable->destroy(run->device);
+    return status;
+}
+
+int cli_run(const cli_options *options) {
+    const char *target = options->target != NULL ? options->target : "cpu";
+    run_state run = {.reference_only = strcmp(target, "reference") == 0,
+                     .simulated = strcmp(target, "sim") == 0};
+    bool cuda = strcmp(target, "cuda") == 0;
+    if (!run.reference_only && !run.simulated && !cuda && strcmp(target, "cpu") != 0) {
+        fprintf(stderr, "croft: unknown target: %.200s\n  targets are cpu, cuda, sim, reference\n",
+                target);
+        return CLI_EXIT_USAGE;
+    }
+    if (cli_is_ir_text(options->file) && run.simulated)
+        return cli_simulate_file(options);
+    if (cli_is_ir_text(options->file)) {
+        fputs("croft: IR text runs on `--target sim` only\n", stderr);
+        return CLI_EXIT_USAGE;
+    }
+    return cuda ? run_on_cuda(options, &run) : run_on(options, &run);
 }

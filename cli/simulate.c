@@ -63,8 +63,8 @@ static int64_t scalar_bits(const ir_constant *constant) {
     return size == 8 ? constant->integer : constant->integer & (((int64_t)1 << (8 * size)) - 1);
 }
 
-void cli_launch_pack(const ir_module *module, const int64_t *sizes, cli_array *const *arrays,
-                     const ir_constant *scalars, void **pointers, int64_t *words) {
+int64_t cli_launch_pack(const ir_module *module, const int64_t *sizes, cli_array *const *arrays,
+                        const ir_constant *scalars, void **pointers, int64_t *words) {
     int64_t count = module->extents.symbol_count;
     int pointer = 0;
     memcpy(words, sizes, (size_t)count * sizeof *words);
@@ -83,6 +83,7 @@ void cli_launch_pack(const ir_module *module, const int64_t *sizes, cli_array *c
     for (int i = 0; i < module->parameter_count; i++)
         if (arrays[i] == NULL)
             words[count++] = scalar_bits(&scalars[i]);
+    return count;
 }
 
 static int run_guarded(base_arena *arena, const ir_module *module, void *const *pointers,

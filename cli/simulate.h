@@ -14,9 +14,10 @@ void cli_print_comparison(const char *name, bool good, const sim_comparison *res
 enum { CLI_WORDS_LIMIT = CLI_ARGUMENT_LIMIT * 8 };
 
 /* The arguments of a launch (runtime/device.h): pointers of the tensors; sizes, dense strides and
- * scalars as words. arrays[i] is that of parameter i, NULL for scalars. */
-void cli_launch_pack(const ir_module *module, const int64_t *sizes, cli_array *const *arrays,
-                     const ir_constant *scalars, void **pointers, int64_t *words);
+ * scalars as words, whose number is returned. arrays[i] is that of parameter i, NULL for scalars.
+ */
+int64_t cli_launch_pack(const ir_module *module, const int64_t *sizes, cli_array *const *arrays,
+                        const ir_constant *scalars, void **pointers, int64_t *words);
 
 /* Runs all groups and prints what is found. CLI_EXIT_OK; CLI_EXIT_CHECK_FAILED with findings, the
  * arrays hold what was computed; CLI_EXIT_DIAGNOSTICS when the module cannot be run;

@@ -46,6 +46,9 @@ void *cuda_library_open(const cuda_search *search, int *next, char path[PATH_MAX
         if (library != NULL)
             return library;
         const char *why = dlerror();
+        size_t length = strlen(path);
+        if (why != NULL && strncmp(why, path, length) == 0 && why[length] == ':')
+            why += length + 1 + strspn(why + length + 1, " ");
         runtime_report_add(report, "\n  %s: %s", path, why != NULL ? why : "cannot be loaded");
     }
 }

@@ -23,12 +23,33 @@ static void *handle(int number) {
 
 static const char log_text[] =
     "ptxas info    : 0 bytes gmem\n"
-    "ptxas info    : Compiling entry function 'croft_row' for 'sm_90a'\n"
-    "ptxas info    : Function properties for croft_row\n"
+    "ptxas info    : Compiling entry function '%s' for 'sm_90a'\n"
+    "ptxas info    : Function properties for %s\n"
     "ptxas         .     16 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
     "ptxas info    : Used 32 registers, used 1 barriers, 16 bytes cumulative stack size, "
     "1024 bytes smem\n"
     "ptxas info    : Compile time = 3.305 ms\n";
+static char log_room[FAKE_TEXT_LIMIT];
+
+/* arguments: x, y, R, N, ... */
+static void copy_elements(const uint64_t *arguments, uint64_t more) {
+    float *to = (float *)(uintptr_t)arguments[1];
+    const float *from = (const float *)(uintptr_t)arguments[0];
+    for (uint64_t i = 0; i < arguments[2] * arguments[3]; i++)
+        to[i] = from[i];
+    for (uint64_t i = 0; i < more; i++)
+        to[arguments[2] * arguments[3] + i] = 7.0f;
+}
+
+static void copy(const uint64_t *arguments, uint32_t groups) {
+    (void)groups;
+    copy_elements(arguments, 0);
+}
+
+static void overrun(const uint64_t *arguments, uint32_t groups) {
+    (void)groups;
+    copy_elements(arguments, 1);
+}
 
 EXPORT void fake_cuda_reset(void);
 
@@ -44,8 +65,17 @@ EXPORT __attribute__((constructor)) void fake_cuda_reset(void) {
                                   .device_clusters = 1,
                                   .function_threads = 1024,
                                   .function_scratch = 1024,
-                                  .cluster_limit = 8,
-                                  .log = log_text};
+                                  .cluster_limit = 8};
+    const char *word = getenv("FAKE_CUDA");
+    word = word != NULL ? word : "";
+    fake_cuda.kernel = strcmp(word, "copy") == 0      ? copy
+                       : strcmp(word, "overrun") == 0 ? overrun
+                                                      : NULL;
+    fake_cuda.lost = strcmp(word, "lost") == 0;
+    if (strcmp(word, "none") == 0)
+        fake_cuda.init_error = 100;
+    if (strcmp(word, "old") == 0)
+        fake_cuda.major = 7;
 }
 
 static void rule(int holds, const char *what) {
@@ -359,6 +389,8 @@ typedef struct launch_config {
 EXPORT int cuLaunchKernelEx(const launch_config *config, void *function, void **parameters,
                             void **extra) {
     CALL_IN_CONTEXT("cuLaunchKernelEx");
+    if (fake_cuda.lost)
+        return 700;
     rule(function == handle(6) && extra == NULL && config->stream != NULL, "an unknown function");
     rule(config->grid[1] == 1 && config->grid[2] == 1 && config->block[1] == 1 &&
              config->block[2] == 1,
@@ -413,6 +445,7 @@ EXPORT int nvrtcCreateProgram(void **program, const char *text, const char *name
          "a text stands alone");
     pthread_mutex_lock(&lock);
     snprintf(fake_cuda.text, sizeof fake_cuda.text, "%s", text);
+    snprintf(log_room, sizeof log_room, log_text, name, name);
     pthread_mutex_unlock(&lock);
     *program = handle(7);
     add(&fake_cuda.live_programs, 1);
@@ -433,17 +466,21 @@ EXPORT int nvrtcCompileProgram(void *program, int count, const char *const *opti
     return fake_cuda.compile_error;
 }
 
+static const char *log_now(void) {
+    return fake_cuda.log != NULL ? fake_cuda.log : log_room;
+}
+
 EXPORT int nvrtcGetProgramLogSize(void *program, size_t *size) {
     COMPILER_CALL("nvrtcGetProgramLogSize");
     (void)program;
-    *size = strlen(fake_cuda.log) + 1;
+    *size = strlen(log_now()) + 1;
     return 0;
 }
 
 EXPORT int nvrtcGetProgramLog(void *program, char *log) {
     COMPILER_CALL("nvrtcGetProgramLog");
     (void)program;
-    strcpy(log, fake_cuda.log);
+    strcpy(log, log_now());
     return 0;
 }
 

@@ -5,8 +5,11 @@
  *     state->launches[0].grid                        what was launched
  *
  * Device memory is memory of the process, and a launch runs `kernel`, a function of the test, when
- * there is one. It checks what a real driver would only crash on: contexts are pushed and popped in
- * pairs, memory, streams, pools and modules are given back once, calls have a current context.
+ * there is one. Without a test, as a library that the command opens, FAKE_CUDA in the environment
+ * says what a launch does to two f32[R, N]: `copy`, `overrun` (copies one element more), `lost`
+ * (fails with an illegal address), or which device there is: `none`, `old` (compute
+ * capability 7.5). It checks what a real driver would only crash on: contexts are pushed and popped
+ * in pairs, memory, streams, pools and modules are given back once, calls have a current context.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
@@ -31,10 +34,10 @@ typedef struct fake_cuda_state {
 
     int driver_version, nvrtc_major, nvrtc_minor;
     int device_count, major, minor, device_threads, device_scratch, device_clusters;
-    int init_error;
+    int init_error, lost; /* every launch fails */
     int function_threads, function_scratch, cluster_limit;
     const char *function_name; /* the one that is in every module */
-    const char *log;
+    const char *log;           /* NULL: figures of the program that was compiled last */
     int compile_error;
     int argument_words; /* copied of every launch */
     void (*kernel)(const uint64_t *arguments, uint32_t groups);

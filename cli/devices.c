@@ -1,0 +1,178 @@
+/* devices: what there is to run on, and where was looked for what there is not.
+ *
+ *     cpu   cpu-avx512, 2 processors, compiler /usr/bin/cc
+ *     sim   any machine, lane by lane
+ *     cuda  0: NVIDIA H200, compute capability 9.0, machine sm_90, 132 processors, 139.8 GiB
+ *           driver: libcuda.so.1, version 13.0
+ *           compiler: libnvrtc.so.13, version 13.0
+ *
+ * Nothing is started but the driver. A device that is missing is no failure.
+ */
+#include "job.h"
+#include "output.h"
+
+#include "base/json.h"
+#include "runtime/compiler.h"
+#include "runtime/cuda.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct devices_found {
+    int processors;
+    char compiler[PATH_MAX];
+    runtime_report compiler_report;
+    runtime_cuda_system cuda;
+} devices_found;
+
+static int count_processors(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+static void look(const cli_options *options, devices_found *found) {
+    runtime_compiler_config compiler = {.compiler = options->compiler, .path = getenv("PATH")};
+    runtime_cuda_config cuda = {.driver = getenv("CROFT_CUDA_DRIVER"),
+                                .nvrtc = getenv("CROFT_NVRTC")};
+    found->processors = count_processors();
+    if (runtime_compiler_find(&compiler, found->compiler, &found->compiler_report) != RUNTIME_OK)
+        found->compiler[0] = '\0';
+    runtime_cuda_look(&cuda, &found->cuda);
+}
+
+/* ---- text ---- */
+
+/* A report of several lines, those behind the first moved in. */
+static void write_report(base_text *out, const char *what, const char *report) {
+    base_text_format(out, "%s", what);
+    for (const char *at = report; *at != '\0'; at++) {
+        base_text_append(out, at, 1);
+        if (*at == '\n')
+            base_text_string(out, "      ");
+    }
+    base_text_string(out, "\n");
+}
+
+static void write_cuda_text(base_text *out, const runtime_cuda_system *cuda) {
+    for (int i = 0; i < cuda->device_count; i++) {
+        const runtime_cuda_facts *facts = &cuda->devices[i];
+        int64_t tenths = (facts->memory_bytes * 10) >> 30;
+        base_text_format(out, "%s%d: %s, compute capability %d.%d, ", i == 0 ? "cuda  " : "      ",
+                         facts->ordinal, facts->name, facts->major, facts->minor);
+        if (facts->machine != NULL)
+            base_text_format(out, "machine %s, ", facts->machine);
+        else
+            base_text_string(out, "no machine describes it, ");
+        base_text_format(out, "%d processors, %lld.%lld GiB\n", facts->processors,
+                         (long long)(tenths / 10), (long long)(tenths % 10));
+    }
+    write_report(out,
+                 cuda->device_count > 0 ? "      driver: " : "cuda  none: ", cuda->driver.text);
+    write_report(out, "      compiler: ", cuda->compiler.text);
+}
+
+static void write_text(base_text *out, const devices_found *found) {
+    const machine *host = machine_host();
+    base_text_format(out, "cpu   %s, %d processors, ", host->name, found->processors);
+    if (found->compiler[0] != '\0')
+        base_text_format(out, "compiler %s\n", found->compiler);
+    else
+        write_report(out, "no compiler: ", found->compiler_report.text);
+    base_text_string(out, "sim   any machine, lane by lane\n");
+    write_cuda_text(out, &found->cuda);
+}
+
+/* ---- JSON ---- */
+
+/* What was found, or why it was not; the other is null. */
+static void write_found(base_json *json, const char *key, const char *reason_key, bool good,
+                        const char *text) {
+    base_json_string(json, key, good ? text : NULL);
+    base_json_string(json, reason_key, good ? NULL : text);
+}
+
+static void write_cuda_json(base_json *json, const runtime_cuda_system *cuda) {
+    base_json_object(json, "cuda");
+    write_found(json, "driver", "driver_missing", cuda->driver.status == RUNTIME_OK,
+                cuda->driver.text);
+    write_found(json, "compiler", "compiler_missing", cuda->compiler.status == RUNTIME_OK,
+                cuda->compiler.text);
+    base_json_array(json, "devices");
+    for (int i = 0; i < cuda->device_count; i++) {
+        const runtime_cuda_facts *facts = &cuda->devices[i];
+        base_json_object(json, NULL);
+        base_json_integer(json, "ordinal", facts->ordinal);
+        base_json_string(json, "name", facts->name);
+        base_json_integer(json, "capability_major", facts->major);
+        base_json_integer(json, "capability_minor", facts->minor);
+        base_json_string(json, "machine", facts->machine);
+        base_json_integer(json, "processors", facts->processors);
+        base_json_integer(json, "memory_bytes", facts->memory_bytes);
+        base_json_integer(json, "threads_limit", facts->threads_limit);
+        base_json_integer(json, "scratch_bytes", facts->scratch_limit_bytes);
+        base_json_bool(json, "clusters", facts->clusters);
+        base_json_close(json);
+    }
+    base_json_close(json);
+    base_json_close(json);
+}
+
+static void write_json(base_text *out, const devices_found *found) {
+    const machine *host = machine_host();
+    base_json json = base_json_begin(out);
+    base_json_object(&json, NULL);
+    base_json_string(&json, "schema", "croft-devices/1");
+    base_json_object(&json, "cpu");
+    base_json_string(&json, "machine", host->name);
+    base_json_string(&json, "compiler_flags", host->compiler_flags);
+    base_json_integer(&json, "processors", found->processors);
+    write_found(&json, "compiler", "compiler_missing", found->compiler[0] != '\0',
+                found->compiler[0] != '\0' ? found->compiler : found->compiler_report.text);
+    base_json_close(&json);
+    base_json_object(&json, "sim");
+    base_json_array(&json, "machines");
+    for (int i = 0; machine_at(i) != NULL; i++)
+        base_json_string(&json, NULL, machine_at(i)->name);
+    base_json_close(&json);
+    base_json_close(&json);
+    write_cuda_json(&json, &found->cuda);
+    base_json_close(&json);
+}
+
+int cli_devices(const cli_options *options) {
+    const char *format = options->format != NULL ? options->format : "text";
+    bool json = options->json || strcmp(format, "json") == 0;
+    if (!json && strcmp(format, "text") != 0) {
+        fprintf(stderr, "croft: devices has no format %.200s\n  formats are text, json\n", format);
+        return CLI_EXIT_USAGE;
+    }
+    jmp_buf exhausted;
+    base_arena arena;
+    base_diagnostics diagnostics;
+    base_arena_init(&arena, base_allocator_default(), &exhausted);
+    base_diagnostics_init(&diagnostics, &arena);
+    int status = CLI_EXIT_SYSTEM;
+    if (setjmp(exhausted) == 0) {
+        devices_found *found = BASE_NEW(&arena, devices_found);
+        base_text text;
+        base_text_init(&text, &arena);
+        look(options, found);
+        if (json)
+            write_json(&text, found);
+        else
+            write_text(&text, found);
+        if (cli_output_text(options->output, text.bytes, &diagnostics))
+            status = CLI_EXIT_OK;
+        else
+            cli_print_diagnostics(&diagnostics);
+    } else {
+        fputs("croft: out of memory\n", stderr);
+    }
+    base_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,228 @@
+/* Launching: an artifact and the arguments of one launch, on the cpu or on a CUDA device.
+ *
+ *     cpu    the arrays as they lie
+ *     cuda   [guard | elements | guard] -> memory of the device -> launch -> [guard | elements |
+ *            guard], so that --check sees what was written past the ends there
+ *
+ * Each run loads once and launches once.
+ */
+#include "launch.h"
+
+#include "simulate.h"
+
+#include "runtime/cpu.h"
+#include "runtime/cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLAG_LIMIT = 32 };
+
+/* What stands behind the artifact and the launch. */
+typedef struct launch_room {
+    char flag_text[1024];
+    const char *flags[FLAG_LIMIT + 1];
+    void *pointers[CLI_ARGUMENT_LIMIT];
+    int64_t words[CLI_WORDS_LIMIT];
+    runtime_report report;
+    runtime_artifact artifact;
+    runtime_launch launch;
+} launch_room;
+
+static void split_flags(const char *flags, launch_room *room) {
+    char *rest = NULL;
+    int count = 0;
+    snprintf(room->flag_text, sizeof room->flag_text, "%s", flags);
+    for (char *word = strtok_r(room->flag_text, " ", &rest); word != NULL && count < FLAG_LIMIT;
+         word = strtok_r(NULL, " ", &rest))
+        room->flags[count++] = word;
+    room->flags[count] = NULL;
+}
+
+/* Above this a team is worth waking: about what two operations per element and byte moved take. */
+static double predicted_work_ns(const cli_launch *launch) {
+    double bytes = 0;
+    for (int i = 0; i < launch->module->parameter_count; i++)
+        if (launch->arrays[i] != NULL)
+            bytes += (double)launch->arrays[i]->size_bytes;
+    return bytes / 8;
+}
+
+static int pointer_count(const cli_launch *launch) {
+    int count = 0;
+    for (int i = 0; i < launch->module->parameter_count; i++)
+        count += launch->arrays[i] != NULL;
+    return count;
+}
+
+/* NULL without memory; freed with free. */
+static launch_room *make_room(const cli_launch *launch) {
+    const cli_job *job = launch->job;
+    launch_room *room = calloc(1, sizeof *room);
+    if (room == NULL) {
+        fputs("croft: out of memory\n", stderr);
+        return NULL;
+    }
+    split_flags(job->runs_on->compiler_flags, room);
+    int64_t words = cli_launch_pack(launch->module, job->compiled.bindings.sizes, launch->arrays,
+                                    launch->scalars, room->pointers, room->words);
+    room->artifact = (runtime_artifact){.text = job->compiled.source_text,
+                                        .length = strlen(job->compiled.source_text),
+                                        .entry = job->compiled.entry,
+                                        .flags = room->flags,
+                                        .threads = job->compiled.threads,
+                                        .pointer_count = pointer_count(launch),
+                                        .word_count = (int)words};
+    room->launch = (runtime_launch){
+        .pointers = room->pointers, .words = room->words, .work_ns = predicted_work_ns(launch)};
+    return room;
+}
+
+static int failed(const runtime_report *report) {
+    fprintf(stderr, "croft: %s\n", report->text);
+    return CLI_EXIT_SYSTEM;
+}
+
+/* ---- the cpu ---- */
+
+int cli_launch_cpu(const cli_launch *launch) {
+    const cli_options *options = launch->job->options;
+    runtime_cpu_config config = {
+        .compiler = {.compiler = options->compiler,
+                     .path = getenv("PATH"),
+                     .temporary_directory = getenv("TMPDIR")},
+        .team = {.threads = options->threads},
+    };
+    launch_room *room = make_room(launch);
+    if (room == NULL)
+        return CLI_EXIT_SYSTEM;
+    runtime_device *device = runtime_cpu_create(base_allocator_default(), &config);
+    if (device == NULL) {
+        fputs("croft: out of memory\n", stderr);
+        free(room);
+        return CLI_EXIT_SYSTEM;
+    }
+    runtime_module *module = NULL;
+    int status = CLI_EXIT_OK;
+    if (device->vtable->load(device, &room->artifact, &module, &room->report) != RUNTIME_OK ||
+        device->vtable->launch(device, module, &room->launch, &room->report) != RUNTIME_OK)
+        status = failed(&room->report);
+    device->vtable->unload(device, module);
+    device->vtable->destroy(device);
+    free(room);
+    return status;
+}
+
+/* ---- cuda ---- */
+
+runtime_device *cli_cuda_open(const char **runs_on) {
+    runtime_cuda_config config = {.driver = getenv("CROFT_CUDA_DRIVER"),
+                                  .nvrtc = getenv("CROFT_NVRTC")};
+    static runtime_report report;
+    runtime_device *device = NULL;
+    if (runtime_cuda_create(base_allocator_default(), &config, &device, &report) != RUNTIME_OK) {
+        failed(&report);
+        return NULL;
+    }
+    const runtime_cuda_facts *facts = runtime_cuda_facts_of(device);
+    *runs_on = facts->machine;
+    if (facts->machine != NULL)
+        return device;
+    fprintf(stderr,
+            "croft: no machine describes %s of compute capability %d.%d; there are some for 8 and "
+            "9\n",
+            facts->name, facts->major, facts->minor);
+    device->vtable->destroy(device);
+    return NULL;
+}
+
+/* The elements and the guards around them, as one piece. */
+static char *guarded_begin(const cli_array *array) {
+    return (char *)array->data - array->guard_bytes;
+}
+
+static int64_t guarded_bytes(const cli_array *array) {
+    return array->size_bytes + 2 * array->guard_bytes;
+}
+
+/* Puts the arrays into memory of the device; `memory[i]` is that of parameter i. */
+static runtime_status copy_in(const cli_launch *launch, runtime_device *device, launch_room *room,
+                              void *memory[CLI_ARGUMENT_LIMIT]) {
+    const runtime_device_vtable *vtable = device->vtable;
+    int pointer = 0;
+    for (int i = 0; i < launch->module->parameter_count; i++) {
+        const cli_array *array = launch->arrays[i];
+        if (array == NULL)
+            continue;
+        runtime_status status =
+            vtable->allocate(device, guarded_bytes(array), &memory[i], &room->report);
+        if (status == RUNTIME_OK)
+            status = vtable->copy_in(device, memory[i], guarded_begin(array), guarded_bytes(array),
+                                     &room->report);
+        if (status != RUNTIME_OK)
+            return status;
+        room->pointers[pointer++] = (char *)memory[i] + array->guard_bytes;
+    }
+    return RUNTIME_OK;
+}
+
+static runtime_status copy_out(const cli_launch *launch, runtime_device *device, launch_room *room,
+                               void *const memory[CLI_ARGUMENT_LIMIT]) {
+    for (int i = 0; i < launch->module->parameter_count; i++) {
+        const cli_array *array = launch->arrays[i];
+        if (array == NULL || launch->module->parameters[i].mode == IR_IN)
+            continue;
+        runtime_status status = device->vtable->copy_out(device, guarded_begin(array), memory[i],
+                                                         guarded_bytes(array), &room->report);
+        if (status != RUNTIME_OK)
+            return status;
+    }
+    return RUNTIME_OK;
+}
+
+static runtime_status launch_copied(const cli_launch *launch, runtime_device *device,
+                                    runtime_module *module, launch_room *room) {
+    void *memory[CLI_ARGUMENT_LIMIT] = {NULL};
+    runtime_status status = copy_in(launch, device, room, memory);
+    if (status == RUNTIME_OK)
+        status = device->vtable->launch(device, module, &room->launch, &room->report);
+    if (status == RUNTIME_OK)
+        status = copy_out(launch, device, room, memory);
+    for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++)
+        device->vtable->release(device, memory[i]);
+    return status;
+}
+
+static void print_facts(const runtime_device *device, const runtime_module *module) {
+    runtime_facts facts;
+    device->vtable->facts(device, module, &facts);
+    printf("from %s: %d registers, %lld bytes of stack, %lld spilled, %d barriers, %lld bytes of "
+           "scratch\n",
+           facts.from, facts.registers, (long long)facts.stack_bytes, (long long)facts.spill_bytes,
+           facts.barriers, (long long)facts.scratch_bytes);
+}
+
+static int launch_sized(const cli_launch *launch, runtime_device *device, launch_room *room) {
+    compile_launch size;
+    runtime_module *module = NULL;
+    if (!compile_launch_of(&launch->job->compiled, launch->job->compiled.bindings.sizes, &size)) {
+        fputs("croft: a size of the kernel does not fit 64 bits\n", stderr);
+        return CLI_EXIT_SYSTEM;
+    }
+    room->launch.groups = size.groups;
+    room->launch.workspace_bytes = size.workspace_bytes;
+    runtime_status status = device->vtable->load(device, &room->artifact, &module, &room->report);
+    if (status == RUNTIME_OK && launch->job->options->check)
+        print_facts(device, module);
+    if (status == RUNTIME_OK)
+        status = launch_copied(launch, device, module, room);
+    device->vtable->unload(device, module);
+    return status == RUNTIME_OK ? CLI_EXIT_OK : failed(&room->report);
+}
+
+int cli_launch_cuda(const cli_launch *launch, runtime_device *device) {
+    launch_room *room = make_room(launch);
+    int status = room != NULL ? launch_sized(launch, device, room) : CLI_EXIT_SYSTEM;
+    free(room);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* A compiled kernel on a device: load, arguments, launch. */
+#ifndef CLI_LAUNCH_H
+#define CLI_LAUNCH_H
+
+#include "job.h"
+
+#include "runtime/device.h"
+
+typedef struct cli_launch {
+    const cli_job *job;       /* compiled to source */
+    const ir_module *module;  /* level tile: the parameters */
+    cli_array *const *arrays; /* by module parameter, NULL for scalars */
+    const ir_constant *scalars;
+} cli_launch;
+
+/* The exit code; a failure has been printed. */
+int cli_launch_cpu(const cli_launch *launch);
+
+/* The arrays and their guards are copied to the device, and those that are outputs back. With
+ * --check what the device's compiler says of the program is printed. */
+int cli_launch_cuda(const cli_launch *launch, runtime_device *device);
+
+/* The first CUDA device, and the name of its machine. NULL: there is none that will do; why has
+ * been printed. The libraries may be named in the environment (docs/command.md). */
+runtime_device *cli_cuda_open(const char **runs_on);
+
+#endif
