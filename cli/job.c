@@ -207,10 +207,17 @@ static bool parse_number(const char *text, double *value) {
            !(errno == ERANGE && (*value == 0 || isinf(*value)));
 }
 
-/* A number, a dtype, or nothing that the name can mean. What the kernel does not know is left to
- * the binding, which reports it whatever its value. */
+/* A layout, a number, a dtype, or nothing that the name can mean. What the kernel does not know is
+ * left to the binding, which reports it whatever its value. */
 static bool parse_plain(cli_job *job, cli_argument *argument, const char *value) {
     text_argument *text = &argument->text;
+    text_signature_entry entry;
+    bool known = find_entry(job, text->name, &entry);
+    if (known && entry.kind == TEXT_ENTRY_LAYOUT) {
+        text->kind = TEXT_ARGUMENT_LAYOUT;
+        text->layout = value;
+        return true;
+    }
     if (parse_dtype(value, &text->dtype)) {
         text->kind = TEXT_ARGUMENT_DTYPE;
         return true;
@@ -218,9 +225,8 @@ static bool parse_plain(cli_job *job, cli_argument *argument, const char *value)
     text->kind = TEXT_ARGUMENT_NUMBER;
     text->is_integer = parse_integer(value, &text->integer);
     text->number = (double)text->integer;
-    text_signature_entry entry;
     if (text->is_integer || parse_number(value, &text->number) ||
-        (!is_size(job, text->name) && !find_entry(job, text->name, &entry)))
+        (!is_size(job, text->name) && !known))
         return true;
     base_diagnostic *d =
         base_diagnostics_add(&job->diagnostics, "argument-value", nowhere,

@@ -147,15 +147,19 @@ static void unite_store(axes_state *state, const ir_op *op) {
               state->result.store_capacity, store);
 }
 
-static void unite_for(axes_state *state, const ir_op *op) {
-    const ir_region *body = op->regions[0];
-    const ir_op *yield = ir_region_yield(body);
+/* What a loop carries, without what it yields. */
+static void unite_carries(axes_state *state, const ir_op *op) {
     for (int k = 0; k < op->result_count; k++) {
         unite_tiles(state, op->results[k], op->operands[3 + k]);
-        unite_tiles(state, op->results[k], body->arguments[1 + k]);
-        if (yield != NULL)
-            unite_tiles(state, op->results[k], yield->operands[k]);
+        unite_tiles(state, op->results[k], op->regions[0]->arguments[1 + k]);
     }
+}
+
+static void unite_for(axes_state *state, const ir_op *op) {
+    const ir_op *yield = ir_region_yield(op->regions[0]);
+    unite_carries(state, op);
+    for (int k = 0; k < op->result_count && yield != NULL; k++)
+        unite_tiles(state, op->results[k], yield->operands[k]);
 }
 
 static void unite_if(axes_state *state, const ir_op *op) {
@@ -476,7 +480,7 @@ typedef struct owners {
     axes_state axes;
     const ir_value **fixers; /* of the module, in walk order */
     int64_t count, capacity;
-    const ir_op *end; /* the walk ends before this op */
+    const ir_op *end; /* the walk ends before this op is done */
     const ir_value *first, *second;
 } owners;
 
@@ -503,19 +507,22 @@ static bool owners_meet(owners *o) {
     return false;
 }
 
-/* The op that brings two together, or the end of the walk. */
+/* The op that brings two together, or the end of the walk. What a loop or branch yields comes after
+ * all that stands in it. */
 static const ir_op *owners_in(owners *o, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        if (op == o->end)
-            return op;
-        unite_op(&o->axes, op);
-        if (owners_meet(o))
-            return op;
+        if (op->opcode == IR_FOR)
+            unite_carries(&o->axes, op);
         for (int i = 0; i < op->region_count; i++) {
             const ir_op *inner = owners_in(o, op->regions[i]);
             if (inner != NULL)
                 return inner;
         }
+        if (op == o->end)
+            return op;
+        unite_op(&o->axes, op);
+        if (owners_meet(o))
+            return op;
     }
     return NULL;
 }

@@ -263,7 +263,8 @@ typedef struct reader {
 } reader;
 
 static void skip_spaces(reader *r) {
-    while (r->at < r->length && (r->text[r->at] == ' ' || r->text[r->at] == '\t'))
+    while (r->at < r->length && (r->text[r->at] == ' ' || r->text[r->at] == '\t' ||
+                                 r->text[r->at] == '\n' || r->text[r->at] == '\r'))
         r->at++;
 }
 

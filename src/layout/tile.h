@@ -117,6 +117,8 @@ bool layout_tile_to_axis(const layout_tile *tile, layout_axis *axis);
 /* Two well-formed axes with constant radices: the same function of lane, subgroup, slot, ...,
  * however it is spelled (`lane 4 | lane 8` and `lane 32`). */
 bool layout_axis_same(const layout_axis *a, const layout_axis *b);
+/* The shortest spelling of such an axis of all its positions: what messages show. */
+void layout_axis_spell(base_text *out, const layout_axis *axis);
 /* An axis as a tile of `size` elements (0 = runtime) on lanes and subgroups of a team, those that
  * its digits leave out being replicas. False: an exclusive_or needs all of its box. */
 bool layout_tile_of_axis(const layout_axis *axis, int64_t size, int64_t lanes, int64_t subgroups,

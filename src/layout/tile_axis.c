@@ -101,3 +101,15 @@ bool layout_axis_same(const layout_axis *a, const layout_axis *b) {
     }
     return layout_tile_equal(&tiles[0], &tiles[1]);
 }
+
+void layout_axis_spell(base_text *out, const layout_axis *axis) {
+    layout_tile tile;
+    int64_t size = 1;
+    for (int i = 0; i < axis->count; i++)
+        size *= axis->digits[i].radix;
+    if (layout_tile_of_axis(axis, size, holder_end(axis, LAYOUT_LANE, 1),
+                            holder_end(axis, LAYOUT_SUBGROUP, 1), &tile))
+        layout_tile_print_shortest(out, &tile);
+    else
+        layout_axis_print(out, axis);
+}

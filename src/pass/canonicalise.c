@@ -34,6 +34,8 @@ static uint64_t text_hash(const ir_module *module) {
 }
 
 pass_result pass_canonicalise(ir_module *module, pass_context *context) {
+    if (pass_owners_refuse(module, context))
+        return PASS_FAILED;
     uint64_t before = text_hash(module);
     bool changed = false, again = true;
     while (again) {

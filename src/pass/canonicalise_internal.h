@@ -2,7 +2,7 @@
 #ifndef PASS_CANONICALISE_INTERNAL_H
 #define PASS_CANONICALISE_INTERNAL_H
 
-#include "ir/module.h"
+#include "pass/pass.h"
 
 /* Puts the ops of every region into the canonical order. True when something moved. */
 bool pass_canonical_order(ir_module *module);
@@ -17,5 +17,8 @@ bool pass_canonical_carries(ir_module *module, ir_op *op, const uint64_t *hashes
 bool pass_canonical_split(ir_module *module, const ir_op **stuck);
 /* Gives anchors and makes the names of tiles unique. True when one is new. */
 bool pass_canonical_anchors(ir_module *module);
+
+/* Reports the first op that brings two differently fixed owners together. False: none does. */
+bool pass_owners_refuse(const ir_module *module, pass_context *context);
 
 #endif

@@ -8,9 +8,13 @@
  *     %s = add %v, %w
  *
  * Equal ops on tiles of differently fixed classes compute the same elements for different owners;
- * one op for both would bring two layouts into one class.
+ * one op for both would bring two layouts into one class. Two fixed layouts in one class are the
+ * kernel's mistake and reported where they meet.
  */
+#include "pass/canonicalise_internal.h"
 #include "pass/simplify.h"
+
+#include "layout/tile.h"
 
 static bool any_fixed(const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
@@ -49,4 +53,48 @@ uint64_t pass_owners_hash(const analysis_axes *owners, uint64_t hash, const ir_v
     for (int i = 0; owners != NULL && i < value->type.rank; i++)
         hash = pass_hash_layout(hash, owner_of(owners, value, i));
     return hash;
+}
+
+/* ---- two layouts in one class ---- */
+static const char *layout_text(pass_context *context, const ir_value *fixer) {
+    base_text text;
+    base_text_init(&text, context->diagnostics->arena);
+    layout_axis_spell(&text, fixer->definer->attributes.layout);
+    return text.bytes;
+}
+
+/* "`v`", or where it is computed. */
+static const char *value_text(pass_context *context, const ir_value *value) {
+    if (value->name != NULL || value->definer == NULL)
+        return base_diagnostics_text(context->diagnostics, "`%.100s`",
+                                     value->name != NULL ? value->name : "?");
+    const ir_op *op = value->definer;
+    base_location at = op->location;
+    if (op->opcode == IR_LOAD && op->operands[0]->name != NULL)
+        return base_diagnostics_text(context->diagnostics, "what is read of `%.100s` at %d:%d",
+                                     op->operands[0]->name, (int)at.line, (int)at.column);
+    return base_diagnostics_text(context->diagnostics, "the value of %d:%d", (int)at.line,
+                                 (int)at.column);
+}
+
+bool pass_owners_refuse(const ir_module *module, pass_context *context) {
+    const ir_value *first = NULL, *second = NULL;
+    base_diagnostics *d = context->diagnostics;
+    const ir_op *op = analysis_owners_conflict(module->arena, module, &first, &second);
+    if (op == NULL)
+        return false;
+    const ir_value *a = analysis_owners_operand(module->arena, module, op, first);
+    const ir_value *b = analysis_owners_operand(module->arena, module, op, second);
+    a = a == NULL ? first : a;
+    b = b == NULL ? second : b;
+    const char *left = value_text(context, a), *right = value_text(context, b);
+    const char *owner = layout_text(context, first);
+    base_diagnostic *item = base_diagnostics_add(
+        d, "layout-conflict", op->location, "%s and %s belong to different threads", left, right);
+    item->found = base_diagnostics_text(d, "%s is owned as `%.200s`, %s as `%.200s`", left, owner,
+                                        right, layout_text(context, second));
+    item->expected = "one layout for the tiles that meet in an operation";
+    item->hint = base_diagnostics_text(d, "`convert(%.100s, %.200s)` gives it the same owners",
+                                       b->name != NULL ? b->name : "...", owner);
+    return true;
 }

@@ -56,6 +56,7 @@ typedef enum text_expression_kind {
     TEXT_EXPRESSION_BINARY,
     TEXT_EXPRESSION_CALL,
     TEXT_EXPRESSION_INDEX,
+    TEXT_EXPRESSION_LAYOUT, /* `bits(3, 4, 5, 0, 1, 2)`, as written */
 } text_expression_kind;
 
 typedef struct text_call_argument {
@@ -89,6 +90,7 @@ struct text_expression {
         double real;
         bool boolean;
         text_operator operation;
+        const char *layout; /* its first byte, in the source; `count` bytes */
     };
     text_expression *left;  /* UNARY, BINARY, base of INDEX */
     text_expression *right; /* BINARY; INDEX: `fill=` or NULL */
@@ -96,7 +98,7 @@ struct text_expression {
         text_call_argument *arguments;
         text_index_item *items;
     };
-    int32_t count; /* of arguments or items */
+    int32_t count; /* of arguments, items or bytes */
     bool unique;   /* INDEX */
 };
 
@@ -140,6 +142,7 @@ typedef enum text_parameter_kind {
     TEXT_PARAMETER_SCALAR,
     TEXT_PARAMETER_DTYPE,
     TEXT_PARAMETER_CONST,
+    TEXT_PARAMETER_LAYOUT,
     TEXT_PARAMETER_BROKEN, /* reported */
 } text_parameter_kind;
 
@@ -165,8 +168,8 @@ typedef struct text_parameter {
     int choice_count;
     text_dimension dimensions[IR_MAX_RANK]; /* TENSOR */
     int rank;
-    text_expression *initial; /* SCALAR, CONST: a literal, or NULL */
-    int ordinal; /* DTYPE, CONST: among its kind. TENSOR, SCALAR: number in the module */
+    text_expression *initial; /* SCALAR, CONST, LAYOUT: a literal, or NULL */
+    int ordinal; /* DTYPE, CONST, LAYOUT: among its kind. TENSOR, SCALAR: number in the module */
 } text_parameter;
 
 typedef struct text_size {
@@ -185,8 +188,9 @@ struct text_kernel {
     text_block body;
     text_size *sizes;
     int64_t size_count, size_capacity;
-    int dtype_count, const_count, module_count; /* module_count: tensors and scalars */
-    bool broken;                                /* something in it was reported */
+    int dtype_count, const_count, layout_count;
+    int module_count; /* tensors and scalars */
+    bool broken;      /* something in it was reported */
 };
 
 struct text_file {
@@ -208,6 +212,14 @@ void text_signature_resolve(base_arena *arena, text_kernel *kernel, base_diagnos
 const layout_extent *text_formula_build(layout_extents *pool, const text_kernel *kernel,
                                         const int64_t *consts, const text_expression *formula,
                                         base_diagnostics *diagnostics);
+
+/* Reads the layout that stands in the source from byte `at` on; layout->known says whether it is
+ * one that a kernel may have: at most 1024 threads in subgroups of 32, at most 32768 elements, one
+ * axis of slots, lanes and subgroups. Reported else. */
+void text_layout_read(base_arena *arena, const base_source *source, size_t at, size_t length,
+                      text_layout *layout, base_diagnostics *diagnostics);
+/* The name of a spelling that stands before `(`: `bits`, `identity`, ... */
+bool text_layout_is_form(const text_name *name);
 
 /* The name among `names` that is nearest to `wanted`, or NULL when none is near. */
 const char *text_nearest_name(const char *wanted, const char *const *names, int64_t count);

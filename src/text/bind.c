@@ -4,8 +4,8 @@
  *     y: out f32[R, N] that is to be made           shape 4 x 8
  *
  * In this order, since each step needs the last: which argument is whose, element types, consts,
- * sizes from bare names, then every dimension is checked or filled in. Findings stand at the
- * parameter's place in the kernel.
+ * layouts, sizes from bare names, then every dimension is checked or filled in. Findings stand at
+ * the parameter's place in the kernel.
  */
 #include "text/ast_internal.h"
 
@@ -83,6 +83,8 @@ static const char *describe_argument(const text_argument *argument) {
         return "a number";
     case TEXT_ARGUMENT_DTYPE:
         return "an element type";
+    case TEXT_ARGUMENT_LAYOUT:
+        return "a layout";
     }
     return "";
 }
@@ -121,6 +123,7 @@ static void check_presence(binder *b) {
         [TEXT_PARAMETER_SCALAR] = {TEXT_ARGUMENT_NUMBER, "a number"},
         [TEXT_PARAMETER_DTYPE] = {TEXT_ARGUMENT_DTYPE, "an element type"},
         [TEXT_PARAMETER_CONST] = {TEXT_ARGUMENT_NUMBER, "an integer"},
+        [TEXT_PARAMETER_LAYOUT] = {TEXT_ARGUMENT_LAYOUT, "a layout such as bits(1, 0, 2, 3, 4)"},
     };
     for (int64_t i = 0; i < b->kernel->parameter_count; i++) {
         const text_parameter *parameter = &b->kernel->parameters[i];
@@ -130,7 +133,7 @@ static void check_presence(binder *b) {
         check_kind(b, &b->of_parameter[i], rows[parameter->kind].kind,
                    rows[parameter->kind].expected, parameter->name, parameter->location);
         bool needed =
-            parameter->kind == TEXT_PARAMETER_CONST
+            parameter->kind == TEXT_PARAMETER_CONST || parameter->kind == TEXT_PARAMETER_LAYOUT
                 ? parameter->initial == NULL
                 : !b->partial &&
                       (parameter->kind == TEXT_PARAMETER_TENSOR ||
@@ -276,6 +279,34 @@ static void bind_consts(binder *b) {
         else
             report(b, "argument-range", parameter->location,
                    TEXT("the argument `%s` is not an integer", parameter->name->text));
+    }
+}
+
+/* ---- layouts ---- */
+
+/* An argument's text is a source of its own, so that its faults are shown in it. */
+static const base_source *argument_source(binder *b, const text_argument *given) {
+    base_source *source = BASE_NEW(b->arena, base_source);
+    *source = (base_source){TEXT("argument %s", given->name), given->layout, strlen(given->layout)};
+    return source;
+}
+
+static void bind_layouts(binder *b) {
+    for (int64_t i = 0; i < b->kernel->parameter_count; i++) {
+        const text_parameter *parameter = &b->kernel->parameters[i];
+        const text_argument *given = b->of_parameter[i];
+        if (parameter->kind != TEXT_PARAMETER_LAYOUT)
+            continue;
+        text_layout *layout = &b->bindings->layouts[parameter->ordinal];
+        const base_source *source = b->kernel->file->source;
+        const text_expression *initial = parameter->initial;
+        if (initial != NULL)
+            text_layout_read(b->arena, source, (size_t)(initial->layout - source->text),
+                             (size_t)initial->count, layout, b->diagnostics);
+        if (given == NULL)
+            continue;
+        source = argument_source(b, given);
+        text_layout_read(b->arena, source, 0, source->length, layout, b->diagnostics);
     }
 }
 
@@ -496,12 +527,14 @@ bool text_kernel_bind(base_arena *arena, const text_kernel *kernel, const text_a
                         .size_names = BASE_NEW_ARRAY(arena, const char *, kernel->size_count + 1),
                         .size_count = (int)kernel->size_count,
                         .consts = BASE_NEW_ARRAY(arena, int64_t, kernel->const_count + 1),
+                        .layouts = BASE_NEW_ARRAY(arena, text_layout, kernel->layout_count + 1),
                         .arguments = BASE_NEW_ARRAY(arena, text_argument, kernel->module_count + 1),
                         .argument_count = kernel->module_count};
     place_arguments(&b, arguments, argument_count);
     check_presence(&b);
     bind_dtypes(&b);
     bind_consts(&b);
+    bind_layouts(&b);
     bind_sizes(&b);
     declare_symbols(&b);
     bind_parameters(&b);

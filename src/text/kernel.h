@@ -35,6 +35,7 @@ typedef struct text_signature_entry {
         TEXT_ENTRY_SCALAR,
         TEXT_ENTRY_DTYPE,
         TEXT_ENTRY_CONST,
+        TEXT_ENTRY_LAYOUT,
     } kind;
     ir_access_mode mode;    /* TENSOR */
     const char *dtype_name; /* TENSOR, SCALAR: the dtype parameter that it follows, or NULL */
@@ -52,6 +53,7 @@ typedef struct text_argument {
         TEXT_ARGUMENT_NUMBER, /* a scalar or const parameter, or a size (`R=4`): number, and integer
                                  when is_integer */
         TEXT_ARGUMENT_DTYPE,  /* `T=bf16` */
+        TEXT_ARGUMENT_LAYOUT, /* `L=bits(1, 0, 2, 3, 4)`: layout */
     } kind;
     base_dtype dtype;
     bool dtype_open;  /* TENSOR: the dtype follows the parameter (a generated input without a dtype,
@@ -63,7 +65,18 @@ typedef struct text_argument {
     bool is_integer;
     int64_t integer;
     double number;
+    const char *layout; /* any spelling of layout_tile_parse */
 } text_argument;
+
+/* A layout that a kernel or an argument spells, in the form that the IR holds. */
+typedef struct text_layout {
+    bool known;       /* false: it was reported */
+    layout_axis axis; /* one digits for one function */
+    int64_t size;     /* elements that have an owner */
+    int64_t threads;  /* replicas included */
+    const char *spelling;
+    base_location location; /* where it is written */
+} text_layout;
 
 /* The result of binding: everything that specialises a kernel, and the full shapes of all
  * parameters. */
@@ -73,17 +86,18 @@ typedef struct text_bindings {
     int64_t *sizes; /* one per size symbol in order of first appearance; -1 = not given: dynamic */
     const char **size_names;
     int size_count;
-    int64_t *consts; /* one per const parameter */
+    int64_t *consts;      /* one per const parameter */
+    text_layout *layouts; /* one per layout parameter */
     /* One per parameter of the module (tensors and scalars, in order): */
     text_argument *arguments;
     int argument_count;
 } text_bindings;
 
-/* Binds dtype parameters, sizes, consts and scalars from the arguments and checks them against the
- * signature: missing, extra and repeated arguments, dtype and rank mismatch, sizes that disagree
- * (naming both arguments), shape expressions. With `partial`, missing tensors and sizes are fine
- * (check, emit and plan): their sizes stay dynamic. Open extents of outputs are filled in. False
- * when anything was reported. */
+/* Binds dtype parameters, sizes, consts, layouts and scalars from the arguments and checks them
+ * against the signature: missing, extra and repeated arguments, dtype and rank mismatch, sizes that
+ * disagree (naming both arguments), shape expressions. With `partial`, missing tensors and sizes
+ * are fine (check, emit and plan): their sizes stay dynamic. Open extents of outputs are filled in.
+ * False when anything was reported. */
 bool text_kernel_bind(base_arena *arena, const text_kernel *kernel, const text_argument *arguments,
                       int argument_count, bool partial, text_bindings *bindings,
                       base_diagnostics *diagnostics);

@@ -8,7 +8,16 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum function_kind { MATH, ABS, EXTREME, REDUCE, WHERE, PAD, ARANGE } function_kind;
+typedef enum function_kind {
+    MATH,
+    ABS,
+    EXTREME,
+    REDUCE,
+    WHERE,
+    PAD,
+    ARANGE,
+    CONVERT
+} function_kind;
 
 typedef struct function_row {
     const char *text;
@@ -42,8 +51,8 @@ static const struct {
 };
 
 /* Words of the language that come later. */
-static const char *const later_functions[] = {"convert", "dot",    "scan",    "cumsum",
-                                              "argmax",  "argmin", "welford", "max_sum"};
+static const char *const later_functions[] = {"dot",    "scan",    "cumsum", "argmax",
+                                              "argmin", "welford", "max_sum"};
 
 static const function_row *find_function(const char *name) {
     for (int i = 0; i < FUNCTION_COUNT; i++)
@@ -418,12 +427,6 @@ static bool check_count(lowerer *l, const text_expression *node, const function_
     if (positional >= row->least && positional <= row->most)
         return true;
     bool second = positional == 2;
-    if (second && row->kind == ARANGE) {
-        lower_report(l, "unsupported-layout", node->arguments[1].location,
-                     "layouts are not supported yet")
-            ->hint = "leave the layout to the planner: `arange(n)`";
-        return false;
-    }
     base_diagnostic *item =
         lower_report(l, "argument-count", node->location, "`%s` takes %d value%s", row->text,
                      row->least, row->least == 1 ? "" : "s");
@@ -454,8 +457,12 @@ static lower_value call_function(lowerer *l, const text_expression *node, const 
         return lower_where(l, node, values);
     case PAD:
         return lower_pad(l, node, values[0], values[1]);
-    case ARANGE:
-        return lower_arange(l, node, values[0]);
+    case ARANGE: {
+        lower_value tile = lower_arange(l, node, values[0]);
+        return node->count == 2 ? lower_fix_owner(l, tile, node->arguments[1].value) : tile;
+    }
+    case CONVERT:
+        return lower_convert(l, node, values[0]);
     }
     return lower_poison();
 }
@@ -477,7 +484,8 @@ lower_value lower_call(lowerer *l, const text_expression *node) {
         return lower_poison();
     lower_value values[3] = {lower_poison(), lower_poison(), lower_poison()};
     bool poisoned = false;
-    for (int i = 0; i < row->most; i++) {
+    bool fixes = row->kind == ARANGE || row->kind == CONVERT;
+    for (int i = 0; i < (fixes ? 1 : row->most); i++) {
         values[i] = lower_expression(l, node->arguments[i].value);
         poisoned = poisoned || values[i].kind == LOWER_POISON;
     }

@@ -7,6 +7,7 @@
  *     lower_operator.c   operators: types, shapes, domains     lower_literal.c   untyped numbers
  *     lower_type.c       implicit conversions, broadcasting     lower_call.c      functions
  *     lower_access.c     indices, ranges, loads                 lower_store.c     stores
+ *     lower_layout.c     tiles whose owners the kernel says
  *     lower_owner.c      which program and element writes a cell   lower_enumerate.c   by trying
  *
  * Every function that finds an error reports it and gives a POISON value; whatever uses that value
@@ -106,6 +107,7 @@ typedef struct lowerer {
     bool *is_width;     /* symbols that stand in the extent of a tile of the body */
     bool *stored;       /* by module parameter */
     lower_owner *owners;
+    const text_layout *layout; /* the first that is used: all have its threads */
 } lowerer;
 
 /* ---- findings ---- */
@@ -195,6 +197,10 @@ lower_value lower_operation(lowerer *l, text_operator operation, lower_value a, 
 lower_value lower_call(lowerer *l, const text_expression *node);
 lower_value lower_index(lowerer *l, const text_expression *node);
 bool lower_is_function(const text_name *name);
+/* The tile of an arange, owned as the layout `node` says; poison when reported. */
+lower_value lower_fix_owner(lowerer *l, lower_value tile, const text_expression *node);
+/* convert(value, layout). */
+lower_value lower_convert(lowerer *l, const text_expression *node, lower_value value);
 
 /* ---- accesses ---- */
 typedef struct lower_access {

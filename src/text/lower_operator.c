@@ -237,6 +237,13 @@ static lower_value lower_parameter_name(lowerer *l, const text_expression *node,
                      node->name->text)
             ->hint = lower_text(l, "a cast is written `%s(value)`", node->name->text);
         return lower_poison();
+    case TEXT_PARAMETER_LAYOUT:
+        lower_report(l, "layout-as-value", node->location, "`%s` is a layout, not a value",
+                     node->name->text)
+            ->hint =
+            lower_text(l, "a layout says who owns a tile: `convert(t, %s)`, `arange(n, %s)`",
+                       node->name->text, node->name->text);
+        return lower_poison();
     case TEXT_PARAMETER_TENSOR:
         lower_report(l, "tensor-as-value", node->location, "`%s` is a tensor, not a tile",
                      node->name->text)
@@ -303,6 +310,10 @@ lower_value lower_expression(lowerer *l, const text_expression *node) {
         return lower_call(l, node);
     case TEXT_EXPRESSION_INDEX:
         return lower_index(l, node);
+    case TEXT_EXPRESSION_LAYOUT:
+        lower_report(l, "layout-as-value", node->location, "a layout is not a value")->hint =
+            "a layout says who owns a tile: `convert(t, bits(...))`, `arange(n, bits(...))`";
+        return lower_poison();
     }
     return lower_poison();
 }

@@ -279,9 +279,49 @@ static text_expression *integer_node(text_parser *parser, bool negative) {
     return node;
 }
 
+/* ---- layouts ---- */
+
+static bool at_layout(const text_parser *parser) {
+    return parser->token.kind == TEXT_TOKEN_NAME &&
+           parser->ahead.kind == TEXT_MARK_OPEN_PARENTHESIS &&
+           text_layout_is_form(parser->token.name);
+}
+
+/* A layout has words and signs of its own: it is taken as it is written, up to its `)`. */
+static text_expression *parse_layout(text_parser *parser) {
+    text_expression *node = make(parser, TEXT_EXPRESSION_LAYOUT, parser->token.location);
+    text_lexer *lexer = &parser->lexer;
+    size_t start = parser->token.offset;
+    node->layout = lexer->source->text + start;
+    for (int depth = 1; depth > 0; lexer->at++) {
+        char c = lexer->at < lexer->source->length ? lexer->source->text[lexer->at] : '\0';
+        if (c == '\0' || c == '{' || c == '}' || c == '#') {
+            text_parser_error(parser, "a layout that ends with `)`");
+            lexer->depth--;
+            text_parser_advance(parser);
+            text_parser_advance(parser);
+            return reported_expression(parser, node->location);
+        }
+        depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+        if (c == '\n') {
+            lexer->line++;
+            lexer->line_start = lexer->at + 1;
+        }
+    }
+    lexer->depth--;
+    node->count = (int32_t)(lexer->at - start);
+    if (lexer->line == node->location.line)
+        node->location.length = node->count;
+    text_parser_advance(parser);
+    text_parser_advance(parser);
+    return node;
+}
+
 static text_expression *parse_primary(text_parser *parser) {
     base_location at = parser->token.location;
     text_expression *node;
+    if (at_layout(parser))
+        return parse_layout(parser);
     switch ((int)parser->token.kind) {
     case TEXT_TOKEN_INTEGER:
         node = integer_node(parser, false);

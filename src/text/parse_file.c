@@ -203,6 +203,21 @@ static bool parse_initial(text_parser *parser, text_parameter *parameter) {
     return false;
 }
 
+/* `layout = bits(3, 4, 5, 0, 1, 2)`, from the `=` on. */
+static bool parse_layout_initial(text_parser *parser, text_parameter *parameter) {
+    parameter->kind = TEXT_PARAMETER_LAYOUT;
+    if (!text_parser_accept(parser, TEXT_MARK_ASSIGN))
+        return true;
+    parameter->initial = text_parse_expression(parser);
+    text_expression_kind kind = parameter->initial->kind;
+    if (kind == TEXT_EXPRESSION_LAYOUT || kind == TEXT_EXPRESSION_ERROR)
+        return kind == TEXT_EXPRESSION_LAYOUT;
+    base_diagnostics_add(parser->diagnostics, "default-value", parameter->initial->location,
+                         "the default of `%s` is not a layout", parameter->name->text)
+        ->expected = "a layout such as `bits(3, 4, 5, 0, 1, 2)` or `identity(1024, slots=4)`";
+    return false;
+}
+
 /* `f32 | f16 | bf16` after the first name; or a scalar. */
 static bool parse_scalar_or_choices(text_parser *parser, text_parameter *parameter) {
     parameter->type_location = parser->token.location;
@@ -268,15 +283,11 @@ static bool parse_parameter_type(text_parser *parser, text_parameter *parameter)
         parameter->kind = TEXT_PARAMETER_CONST;
         return parse_initial(parser, parameter);
     }
-    if (text_parser_at_word(parser, TEXT_WORD_LAYOUT)) {
-        base_diagnostics_add(parser->diagnostics, "unsupported-layout", parser->token.location,
-                             "layout parameters are not supported yet")
-            ->hint = "leave the layout to the planner";
-        return false;
-    }
+    if (text_parser_accept_word(parser, TEXT_WORD_LAYOUT))
+        return parse_layout_initial(parser, parameter);
     if (parser->token.kind == TEXT_TOKEN_NAME)
         return parse_scalar_or_choices(parser, parameter);
-    text_parser_error(parser, "in, out, inout, an element type, or const");
+    text_parser_error(parser, "in, out, inout, an element type, const or layout");
     return false;
 }
 

@@ -200,6 +200,8 @@ void text_signature_resolve(base_arena *arena, text_kernel *kernel, base_diagnos
             parameter->ordinal = kernel->dtype_count++;
         else if (parameter->kind == TEXT_PARAMETER_CONST)
             parameter->ordinal = kernel->const_count++;
+        else if (parameter->kind == TEXT_PARAMETER_LAYOUT)
+            parameter->ordinal = kernel->layout_count++;
     }
     for (int64_t i = 0; i < kernel->parameter_count; i++) {
         text_parameter *parameter = &kernel->parameters[i];
@@ -282,7 +284,9 @@ static const layout_extent *build_name(formula *f, const text_expression *node) 
     base_diagnostic *item = base_diagnostics_add(f->diagnostics, "unknown-size", node->location,
                                                  "`%s` is not a size", node->name->text);
     item->expected = "a size or a const parameter";
-    if (index >= 0)
+    if (index >= 0 && f->kernel->parameters[index].kind == TEXT_PARAMETER_LAYOUT)
+        item->found = "a layout";
+    else if (index >= 0)
         item->found = "a parameter whose value is known only at run time";
     return NULL;
 }
@@ -312,6 +316,7 @@ static const layout_extent *build(formula *f, const text_expression *node) {
     case TEXT_EXPRESSION_BOOL:
     case TEXT_EXPRESSION_UNARY:
     case TEXT_EXPRESSION_INDEX:
+    case TEXT_EXPRESSION_LAYOUT:
         return reject_formula(f, node);
     }
     return NULL;
@@ -344,6 +349,9 @@ bool text_kernel_signature(const text_kernel *kernel, int index, text_signature_
         break;
     case TEXT_PARAMETER_CONST:
         entry->kind = TEXT_ENTRY_CONST;
+        break;
+    case TEXT_PARAMETER_LAYOUT:
+        entry->kind = TEXT_ENTRY_LAYOUT;
         break;
     }
     for (int64_t i = 0; parameter->dtype_parameter >= 0 && i < kernel->parameter_count; i++) {

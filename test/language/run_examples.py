@@ -58,7 +58,8 @@ def check(name, source, expected):
 def reported_slugs():
     slugs = set()
     folder = ROOT / "src" / "text"
-    for path in sorted(folder.glob("*.c")):
+    owners = ROOT / "src" / "pass" / "owners.c"  # the one finding on kernels that a pass makes
+    for path in sorted(folder.glob("*.c")) + [owners]:
         if path.name.startswith(("ir_", "plan_")):
             continue
         for arguments in REPORTS.findall(path.read_text(encoding="utf-8")):

@@ -76,7 +76,10 @@ static const parse_case cases[] = {
     {"kernel f(f32: f32) {}", "reserved-name 1:10"},
     {"kernel f(T: f32 | f33) {}", "unknown-type 1:19"},
     {"kernel f(T: f32 | f32) {}", "repeated-type 1:19"},
-    {"kernel f(L: layout = bits(0)) {}", "unsupported-layout 1:13"},
+    {"kernel f(L: layout = 3) {}", "default-value 1:22"},
+    {"kernel f(L: layout = bits(0 {}", "syntax 1:22, syntax 1:29"},
+    {"kernel f(L: layout = bits(0)[1]) {}", "syntax 1:29"},
+    {"kernel f(L: layout[4]) {}", "syntax 1:19"},
     {"kernel f(a f32, b: f32) {}", "syntax 1:12"},
     {"kernel f() {}\nkernel f() {}", "repeated-kernel 2:8"},
     /* files */

@@ -1,0 +1,178 @@
+/* Layouts that kernels and arguments spell, read into the form that the IR holds.
+ *
+ *     bits(3, 4, 5, 0, 1, 2)        lane 4 @8 | subgroup 2 | lane 8        64 threads, 64 elements
+ *     identity(1024, slots=4)       lane 32 | subgroup 8 | slot 4          256 threads
+ *
+ * The grammar and its faults are layout/tile.h's; here a fault gets its place in the source, and
+ * what is a layout but none that a kernel can have is refused. Two spellings of one function give
+ * one axis.
+ */
+#include "text/ast_internal.h"
+
+#include "layout/tile.h"
+
+#include <string.h>
+
+enum { LANES = 32, MOST_THREADS = 1024, MOST_ELEMENTS = 32768 };
+
+typedef struct layout_reader {
+    base_arena *arena;
+    const base_source *source;
+    size_t at, length; /* of the layout in the source */
+    layout_tile tile;
+    base_diagnostics *diagnostics;
+} layout_reader;
+
+static const char *const forms[] = {"bits", "identity", "blocked_cyclic", "digits", "gf2"};
+enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
+
+bool text_layout_is_form(const text_name *name) {
+    for (int i = 0; i < FORM_COUNT; i++)
+        if (strcmp(name->text, forms[i]) == 0)
+            return true;
+    return false;
+}
+
+/* ---- findings ---- */
+static base_location location_of(const base_source *source, size_t at, size_t length) {
+    base_location place = {.source = source, .line = 1, .column = 1};
+    for (size_t i = 0; i < at && i < source->length; i++) {
+        place.column++;
+        if (source->text[i] != '\n')
+            continue;
+        place.line++;
+        place.column = 1;
+    }
+    size_t line = 0;
+    while (line < length && at + line < source->length && source->text[at + line] != '\n')
+        line++;
+    place.length = line < 4096 ? (int32_t)line : 4096;
+    return place;
+}
+
+static base_diagnostic *report(layout_reader *r, const char *slug, size_t at, size_t length,
+                               const char *message) {
+    at = at < r->length ? at : r->length;
+    length = length < r->length - at ? length : r->length - at;
+    base_diagnostic *item = base_diagnostics_add(
+        r->diagnostics, slug, location_of(r->source, r->at + at, length), "%s", message);
+    if (length > 0)
+        item->found =
+            base_diagnostics_text(r->diagnostics, "`%.*s`%s", length < 80 ? (int)length : 80,
+                                  r->source->text + r->at + at, length > 80 ? " ..." : "");
+    return item;
+}
+
+static const char *proposal(layout_reader *r, const char *neighbour) {
+    return neighbour == NULL || neighbour[0] == '\0'
+               ? NULL
+               : base_diagnostics_text(r->diagnostics, "legal is, for one: %s", neighbour);
+}
+
+static bool reject(layout_reader *r, const char *slug, const char *message, const char *expected,
+                   const char *hint) {
+    base_diagnostic *item = report(r, slug, 0, r->length, message);
+    item->expected = expected;
+    item->hint = hint;
+    return false;
+}
+
+/* ---- what a kernel can have ---- */
+/* Of slots, lanes and subgroups only. */
+static bool check_holders(layout_reader *r) {
+    const layout_tile *tile = &r->tile;
+    bool steps = false, blocks = false;
+    for (int i = 0; tile->kind == LAYOUT_DIGITS && i < tile->axis[0].count; i++) {
+        layout_holder holder = tile->axis[0].digits[i].holder;
+        steps = steps || holder == LAYOUT_STEP || holder == LAYOUT_GROUP;
+        blocks = blocks || holder == LAYOUT_BLOCK;
+    }
+    blocks = blocks || (tile->kind == LAYOUT_BITS && tile->bits.block_bits > 0) ||
+             layout_axis_has(&tile->replicas, LAYOUT_BLOCK);
+    if (!steps && !blocks)
+        return true;
+    return reject(r, "unsupported-layout",
+                  steps ? "a layout of steps or groups is not yet in kernel text"
+                        : "a layout of several blocks is not yet in kernel text",
+                  "slots, lanes and subgroups", "the planner makes such layouts of free tiles");
+}
+
+static bool check_map(layout_reader *r) {
+    if (r->tile.rank != 1)
+        return reject(r, "unsupported-layout", "a layout of several axes is not yet in kernel text",
+                      "one axis", "give each axis its own `arange`");
+    if (r->tile.shift[0] != 0)
+        return reject(r, "unsupported-layout", "a shifted layout is not yet in kernel text",
+                      "no shift", "leave out `shift=`");
+    return check_holders(r);
+}
+
+/* What `bits` and `identity` may ask for; others only as much as a group holds. */
+static bool check_geometry(layout_reader *r) {
+    layout_fault fault = {0};
+    const char *text = r->source->text + r->at;
+    bool seeded = strncmp(text, "bits", 4) == 0 || strncmp(text, "identity", 8) == 0;
+    if (seeded && !layout_tile_check_kernel(r->arena, &r->tile, &fault))
+        return reject(r, fault.slug, fault.reason,
+                      "32 to 1024 threads and 1 to 32 slots, powers of two",
+                      proposal(r, fault.neighbour));
+    int64_t threads = layout_tile_threads(&r->tile), size = r->tile.size[0];
+    if (threads < LANES || threads > MOST_THREADS || threads % LANES != 0) {
+        const char *message = base_diagnostics_text(
+            r->diagnostics, "%lld threads are no whole subgroups of one group", (long long)threads);
+        return reject(r, "layout-geometry", message, "32, 64, 96, ... or 1024 threads",
+                      threads < LANES ? "digits `; replicate lane N` make up for lanes that own "
+                                        "nothing of their own"
+                                      : NULL);
+    }
+    if (size < 1 || size > MOST_ELEMENTS) {
+        const char *message = base_diagnostics_text(
+            r->diagnostics, "%lld elements are too many for one tile", (long long)size);
+        return reject(r, "layout-geometry", message, "at most 32768 elements", NULL);
+    }
+    return true;
+}
+
+/* Lanes of a subgroup that the axis and the replicas count: 32 of them. */
+static bool check_lanes(layout_reader *r, const layout_axis *axis) {
+    int64_t lanes = layout_axis_radix(axis, LAYOUT_LANE);
+    int64_t subgroups = layout_axis_radix(axis, LAYOUT_SUBGROUP);
+    int64_t replicas = layout_tile_threads(&r->tile) / (lanes * subgroups);
+    if (lanes == LANES || (lanes < LANES && lanes * replicas >= LANES))
+        return true;
+    const char *message = base_diagnostics_text(r->diagnostics, "a subgroup of %lld lanes",
+                                                (long long)(lanes * replicas));
+    return reject(r, "layout-geometry", message, "subgroups of 32 lanes",
+                  "write `lane 32 | subgroup N`");
+}
+
+static bool read_layout(layout_reader *r, text_layout *layout) {
+    layout_fault fault = {0};
+    if (!layout_tile_parse(r->arena, r->source->text + r->at, r->length, &r->tile, &fault)) {
+        base_diagnostic *item = report(r, fault.slug, fault.at, fault.length, fault.reason);
+        item->hint = proposal(r, fault.neighbour);
+        return false;
+    }
+    if (!check_map(r) || !check_geometry(r))
+        return false;
+    base_text spelling;
+    base_text_init(&spelling, r->arena);
+    layout_tile_print_shortest(&spelling, &r->tile);
+    layout->spelling = spelling.bytes;
+    layout->size = r->tile.size[0];
+    layout->threads = layout_tile_threads(&r->tile);
+    layout_tile_canonicalise(&r->tile);
+    if (!layout_tile_to_axis(&r->tile, &layout->axis))
+        return reject(r, "unsupported-layout", "a layout that mixes bits is not yet in kernel text",
+                      "each bit of the index in one bit of slot, lane or subgroup, and `xor=`",
+                      "`croft layout` shows and converts it");
+    return check_lanes(r, &layout->axis);
+}
+
+void text_layout_read(base_arena *arena, const base_source *source, size_t at, size_t length,
+                      text_layout *layout, base_diagnostics *diagnostics) {
+    layout_reader r = {
+        .arena = arena, .source = source, .at = at, .length = length, .diagnostics = diagnostics};
+    *layout = (text_layout){.location = location_of(source, at, length)};
+    layout->known = read_layout(&r, layout);
+}
