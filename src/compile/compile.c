@@ -118,6 +118,7 @@ static bool compile_source(const compile_request *request, compile_result *resul
     result->source_text = source.text;
     result->entry = source.entry;
     result->threads = source.threads;
+    result->scratch_bytes = source.scratch_bytes;
     result->workspace = source.workspace;
     return true;
 }

@@ -64,6 +64,7 @@ typedef struct compile_result {
     const char *source_text;
     const char *entry;
     int threads;                    /* as in target_source */
+    int64_t scratch_bytes;          /* as in target_source */
     const layout_extent *workspace; /* as in target_source */
 } compile_result;
 

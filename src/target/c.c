@@ -48,129 +48,7 @@ base_dtype target_c_memory_dtype(base_dtype dtype) {
     return dtype == BASE_BOOL ? BASE_U8 : target_c_register_dtype(dtype);
 }
 
-/* ---- conversion ---- */
-
-/* `to_from_from(expression)` on a vector, or the same on a scalar. */
-static const char *c_convert(const target_emitter *e, const char *to, const char *from, bool vector,
-                             const char *expression) {
-    if (vector)
-        return target_emit_text(e, "%s_from_%sx%d(%s)", to, from, e->lanes, expression);
-    return target_emit_text(e, "%s_from_%s(%s)", to, from, expression);
-}
-
-/* The same integers modulo the width of `to`; also the bits of u32 as i32 and back. */
-static const char *c_wrap(const target_emitter *e, base_dtype to, base_dtype from, bool vector,
-                          const char *expression) {
-    int64_t size_to = base_dtype_size(to), size_from = base_dtype_size(from);
-    if (to == from)
-        return expression;
-    if (!vector || size_to == size_from)
-        return target_emit_text(e, "(%s)%s", c_type(e, to, vector), expression);
-    if (to == BASE_I64)
-        return c_convert(e, "i64", base_dtype_name(from), true, expression);
-    if (from == BASE_I64) {
-        const char *low = c_convert(e, "i32", "i64", true, expression);
-        return c_wrap(e, to, BASE_I32, true, low);
-    }
-    if (size_to == 1) {
-        const char *narrow =
-            c_convert(e, "i8", "i32", true, c_wrap(e, BASE_I32, from, true, expression));
-        return c_wrap(e, to, BASE_I8, true, narrow);
-    }
-    return c_wrap(e, to, BASE_I32, true,
-                  c_convert(e, "i32", base_dtype_name(from), true, expression));
-}
-
-/* The nearest value that `to` holds, still of type `from`. */
-static const char *c_clamp(target_emitter *e, base_dtype to, base_dtype from, bool vector,
-                           const char *expression) {
-    const struct {
-        ir_opcode opcode;
-        int64_t limit;
-        bool needed;
-    } sides[] = {
-        {IR_MAXIMUM, base_dtype_least(to), base_dtype_least(from) < base_dtype_least(to)},
-        {IR_MINIMUM, base_dtype_greatest(to), base_dtype_greatest(from) > base_dtype_greatest(to)},
-    };
-    for (int i = 0; i < 2; i++) {
-        if (!sides[i].needed)
-            continue;
-        ir_constant constant = {.dtype = from, .integer = sides[i].limit};
-        const char *limit = target_emit_literal(e, constant);
-        expression = target_emit_binary(e, sides[i].opcode, from, vector, expression,
-                                        vector ? c_splat(e, from, limit) : limit);
-    }
-    return expression;
-}
-
-static const char *c_integer_from_f32(target_emitter *e, base_dtype to, ir_rounding rounding,
-                                      bool vector, const char *expression) {
-    if (rounding == IR_ROUND_EVEN)
-        expression =
-            target_emit_text(e, "round_even_%s(%s)", c_type(e, BASE_F32, vector), expression);
-    if (base_dtype_size(to) >= 4)
-        return c_convert(e, base_dtype_name(to), "f32", vector, expression);
-    expression = c_convert(e, "i32", "f32", vector, expression);
-    return c_wrap(e, to, BASE_I32, vector, c_clamp(e, to, BASE_I32, vector, expression));
-}
-
-static const char *c_float_from(target_emitter *e, base_dtype to, base_dtype from, bool vector,
-                                const char *expression) {
-    if (to == BASE_BF16 && from != BASE_F32)
-        return c_convert(e, "bf16", "i64", vector,
-                         vector ? c_wrap(e, BASE_I64, from, true, expression) : expression);
-    if (from != BASE_F32) /* past 2^24, where this rounds, f16 is inf: one rounding */
-        expression = vector ? c_convert(e, "f32", base_dtype_name(from), true, expression)
-                            : target_emit_text(e, "(f32)%s", expression);
-    return to == BASE_F32 ? expression
-                          : c_convert(e, base_dtype_name(to), "f32", vector, expression);
-}
-
-/* To one of the types that compute: f16 and bf16 to f32, the small integers and bool to i32. */
-static base_dtype c_widen(const target_emitter *e, base_dtype from, bool vector,
-                          const char **expression) {
-    if (from == BASE_F16 || from == BASE_BF16) {
-        *expression = c_convert(e, "f32", base_dtype_name(from), vector, *expression);
-        return BASE_F32;
-    }
-    if (from == BASE_BOOL && vector)
-        *expression = target_emit_text(e, "(%s & 1)", *expression);
-    else if (from == BASE_I8 || from == BASE_U8)
-        *expression = c_wrap(e, BASE_I32, from, vector, *expression);
-    return base_dtype_size(from) == 1 ? BASE_I32 : from;
-}
-
-static const char *c_cast(target_emitter *e, const ir_op *op, const char *operand, bool vector) {
-    base_dtype to = op->results[0]->type.dtype, from = op->operands[0]->type.dtype;
-    bool narrower = base_dtype_size(to) < base_dtype_size(from);
-    bool saturates = op->attributes.rounding == IR_ROUND_EVEN && narrower;
-    to = to == BASE_BOOL ? BASE_BOOL : target_c_register_dtype(to);
-    from = from == BASE_BOOL ? BASE_BOOL : target_c_register_dtype(from);
-    if (to == from)
-        return operand;
-    from = c_widen(e, from, vector, &operand);
-    if (to == BASE_BOOL) {
-        const char *zero = target_emit_literal(e, (ir_constant){.dtype = from});
-        return target_emit_binary(e, IR_NE, from, vector, operand,
-                                  vector ? c_splat(e, from, zero) : zero);
-    }
-    if (base_dtype_is_float(to))
-        return c_float_from(e, to, from, vector, operand);
-    if (from == BASE_F32)
-        return c_integer_from_f32(e, to, op->attributes.rounding, vector, operand);
-    if (saturates)
-        operand = c_clamp(e, to, from, vector, operand);
-    return c_wrap(e, to, from, vector, operand);
-}
-
-static const char *c_bitcast(target_emitter *e, const ir_op *op, const char *operand, bool vector) {
-    base_dtype to = op->results[0]->type.dtype, from = op->operands[0]->type.dtype;
-    if (vector || (to != BASE_F32 && from != BASE_F32))
-        return target_emit_text(e, "(%s)%s", c_type(e, to, vector), operand);
-    if (to == from)
-        return operand;
-    return target_emit_text(e, "%s_as_%s(%s)", base_dtype_name(from), base_dtype_name(to), operand);
-}
+/* ---- memory ---- */
 
 const char *target_c_from_memory(const target_emitter *emitter, base_dtype dtype, bool vector,
                                  const char *expression) {
@@ -178,7 +56,8 @@ const char *target_c_from_memory(const target_emitter *emitter, base_dtype dtype
         return expression;
     if (!vector)
         return target_emit_text(emitter, "%s != 0", expression);
-    return target_emit_text(emitter, "%s != 0", c_convert(emitter, "i32", "u8", true, expression));
+    return target_emit_text(emitter, "%s != 0",
+                            target_emit_convert(emitter, "i32", "u8", true, expression));
 }
 
 const char *target_c_to_memory(const target_emitter *emitter, base_dtype dtype, bool vector,
@@ -214,8 +93,8 @@ static const target_dialect c_dialect = {
     .vectors = c_vectors,
     .operators = c_operators,
     .splat = c_splat,
-    .cast = c_cast,
-    .bitcast = c_bitcast,
+    .infinity = "__builtin_inff()",
+    .nan = "__builtin_nanf(\"\")",
     .words = c_words,
     .block = c_block,
     .iota = target_c_iota,

@@ -343,6 +343,8 @@ static void emit_region(target_emitter *e, const ir_region *region) {
         emit_place(e, op);
         if (!silent)
             e->pending = op->location;
+        if (e->dialect->before != NULL)
+            e->dialect->before(e, op);
         if (statements[op->opcode] != NULL)
             statements[op->opcode](e, op);
         else

@@ -144,9 +144,9 @@ static const char *emit_expression(target_emitter *e, const ir_op *op, int slot)
         return emit_select(e, op, slot, vector);
     const char *a = target_emit_operand(e, first, slot, vector);
     if (op->opcode == IR_CAST)
-        return e->dialect->cast(e, op, a, vector);
+        return target_emit_cast(e, op, a, vector);
     if (op->opcode == IR_BITCAST)
-        return e->dialect->bitcast(e, op, a, vector);
+        return target_emit_bitcast(e, op, a, vector);
     if (op->operand_count == 1)
         return emit_unary(e, op->opcode, dtype, vector, a);
     const char *power = emit_division_by_power(e, op, a, vector);

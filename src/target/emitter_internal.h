@@ -2,6 +2,7 @@
  *
  *     emit.c              the walk over the regions of a level-thread module, and control flow
  *     emit_arithmetic.c   the ops of the table, by their spelling
+ *     emit_casts.c        conversions
  *     emit_values.c       how values are called
  *     emit_text.c         lines, and the source lines that they come from
  *     emit_needs.c        what no effect depends on
@@ -28,10 +29,10 @@ typedef struct target_dialect {
     bool (*operators)(base_dtype dtype, bool vector);
     /* A scalar in all lanes. */
     const char *(*splat)(target_emitter *emitter, base_dtype dtype, const char *scalar);
-    const char *(*cast)(target_emitter *emitter, const ir_op *op, const char *operand, bool vector);
-    const char *(*bitcast)(target_emitter *emitter, const ir_op *op, const char *operand,
-                           bool vector);
+    const char *infinity, *nan; /* of f32, as expressions */
     const char *const *words; /* of the language, which no value may have as its name; up to NULL */
+    /* Before each op that is written, outside the loop over registers; NULL: nothing. */
+    void (*before)(target_emitter *emitter, const ir_op *op);
     void (*block)(target_emitter *emitter, const ir_op *op);
     void (*iota)(target_emitter *emitter, const ir_op *op);
     void (*combine)(target_emitter *emitter, const ir_op *op);
@@ -162,6 +163,15 @@ ir_opcode target_emit_combine_opcode(const ir_op *op);
 /* select(lt(p, q), p, q) and select(lt(p, q), q, p) on f32 are one instruction on most machines:
  * `lesser(p, q)` is p < q ? p : q and `greater(q, p)` is q > p ? q : p. NULL when op is neither. */
 const char *target_emit_extreme(const ir_op *op);
+
+/* ---- emit_casts.c ---- */
+const char *target_emit_cast(target_emitter *emitter, const ir_op *op, const char *operand,
+                             bool vector);
+const char *target_emit_bitcast(target_emitter *emitter, const ir_op *op, const char *operand,
+                                bool vector);
+/* `to_from_from(expression)` on a vector, or the same on a scalar. */
+const char *target_emit_convert(const target_emitter *emitter, const char *to, const char *from,
+                                bool vector, const char *expression);
 
 /* ---- emit_needs.c ---- */
 void target_emit_find_needs(target_emitter *emitter);

@@ -22,11 +22,11 @@ static const char *float_literal(const target_emitter *e, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     if (value != value)
-        return "__builtin_nanf(\"\")";
+        return e->dialect->nan;
     const char *form = bits >> 63 != 0 ? "(-%s)" : "%s";
     bits &= ~(UINT64_C(1) << 63);
     if (bits == UINT64_C(0x7ff) << 52)
-        return target_emit_text(e, form[0] == '(' ? "(-%s)" : "%s", "__builtin_inff()");
+        return target_emit_text(e, form[0] == '(' ? "(-%s)" : "%s", e->dialect->infinity);
     char number[40];
     double magnitude;
     memcpy(&magnitude, &bits, sizeof magnitude);

@@ -61,6 +61,10 @@ static bool is_word(char c) {
 void target_names_scan(target_names *names, const char *text) {
     while (*text != '\0') {
         size_t length = 0;
+        if (text[0] == '/' && text[1] == '/') {
+            text += strcspn(text, "\n");
+            continue;
+        }
         while (is_word(text[length]))
             length++;
         if (length > 0)

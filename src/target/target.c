@@ -1,5 +1,5 @@
 /* The table of targets, and what each of them can run. */
-#include "target/emitter_internal.h"
+#include "target/cuda_internal.h"
 
 #include <string.h>
 
@@ -39,6 +39,7 @@ static const char *cpu_supports(const ir_module *module, const ir_op *op, const 
 
 static const target targets[] = {
     {.name = "cpu", .supports = cpu_supports, .emit = target_c_emit},
+    {.name = "cuda", .supports = target_cuda_supports, .emit = target_cuda_emit},
 };
 
 enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };

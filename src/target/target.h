@@ -8,15 +8,17 @@
 
 typedef struct target_source {
     const char *text;
-    const char *entry; /* `croft_NAME`: the entry point */
-    int threads;       /* of a group, for targets whose device starts groups of threads: whole
-                          subgroups, the lanes of the team or more. 0: the text counts its own */
+    const char *entry;     /* `croft_NAME`: the entry point */
+    int threads;           /* of a group, for targets whose device starts groups of threads: whole
+                              subgroups, the lanes of the team or more. 0: the text counts its own */
+    int64_t scratch_bytes; /* the same targets: of a group, which the launch must give, beyond what
+                              the text itself declares */
     const layout_extent *workspace; /* the same targets: bytes of memory that each running group
                                        needs, in the module's extents; NULL: none */
 } target_source;
 
 typedef struct target {
-    const char *name; /* cpu */
+    const char *name; /* cpu, cuda */
     /* NULL when the target can run the op on the machine; else the reason. */
     const char *(*supports)(const ir_module *module, const ir_op *op, const machine *machine);
     /* Deterministic, readable text with source lines in comments and the plan hash at the end. */

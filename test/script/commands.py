@@ -85,18 +85,21 @@ def check_words():
 
 def check_machines():
     """A machine whose target this build does not have is planned for, and refused beyond that."""
-    for machine, target in (("sm_80", "cuda"), ("sm_90", "cuda"), ("m1", "metal"), ("m4", "metal")):
+    for machine, target in (("sm_80", None), ("sm_90", None), ("m1", "metal"), ("m4", "metal")):
         choice = ["--machine", machine]
         plan = croft("plan", SOFTMAX, *choice)
         case(f"{machine}_plans", plan.code == 0 and f"machine {machine}\n" in plan.out, plan)
         level = croft("emit", SOFTMAX, "--level", "thread", *choice)
         case(f"{machine}_to_level_thread",
              level.code == 0 and "team 256\n  subgroup 32\n" in level.out, level)
-        for words in (["emit", SOFTMAX], ["run", SOFTMAX, "x=ones:2x4", "y=-"]):
+        for words in (["emit", SOFTMAX], ["run", SOFTMAX, "x=ones:2x4", "y=-"]) if target else ():
             refused = croft(*words, *choice)
             said = f"machine {machine} needs the target {target}"
             case(f"{machine}_{words[0]}_is_refused", refused.code == 3 and said in refused.err
                  and "not-supported" in refused.err and not refused.out, refused)
+        emitted = croft("emit", SOFTMAX, *choice) if not target else None
+        case(f"{machine}_emits_cuda", emitted is None or (emitted.code == 0 and
+             "__global__ void __launch_bounds__(256)\ncroft_softmax(" in emitted.out), emitted)
     unknown = croft("plan", SOFTMAX, "--machine", "sm_1")
     case("unknown_machines_are_refused", unknown.code == 2 and "sm_90" in unknown.err, unknown)
 

@@ -1,0 +1,286 @@
+/* Loads, stores, puts and gets in CUDA: each thread addresses its own elements.
+ *
+ *     %t = load %x[%row, lane*1 + slot*32] mask=lane*1 + slot*32 < %n : f32(2)
+ *
+ *     const i64 x_at = mul_i64(row, x_stride0);          what all threads have, in 64 bits
+ *     const i32 t_end = clamp_i32(n, 0, 64);             a count, as far as positions reach
+ *     const f32 t_0 = thread < t_end ? x[x_at + thread] : 0.0f;
+ *     const f32 t_1 = thread + 32 < t_end ? x[x_at + thread + 32] : 0.0f;
+ *
+ * An address is base + lane + slot, in this order: the base has 64 bits, what a lane adds 32 where
+ * all its values fit (cuda_numbers.c). Under a mask an address may be wild: the base is computed
+ * with arithmetic that wraps, and the element is only named where the mask holds.
+ *
+ * What all threads store alike to one place is written by the first, unless some load may read it
+ * back without a synchronisation. Neighbours that move together are in cuda_packs.c. */
+#include "target/cuda_internal.h"
+
+#include <string.h>
+
+/* ---- sums ---- */
+
+/* a + b; NULL is 0. `wrap`: by a function that wraps. */
+static const char *add(const target_cuda_access *s, bool wrap, const char *a, const char *b) {
+    if (a == NULL || b == NULL)
+        return a == NULL ? b : a;
+    return target_emit_text(s->e, wrap ? "add_i64(%s, %s)" : "%s + %s", a, b);
+}
+
+static const char *times(const target_cuda_access *s, bool wrap, const char *a,
+                         const char *stride) {
+    if (a == NULL || stride == NULL)
+        return a;
+    if (strcmp(a, "1") == 0)
+        return stride;
+    if (wrap)
+        return target_emit_text(s->e, "mul_i64(%s, %s)", a, stride);
+    return target_emit_text(s->e, strpbrk(a, "+-") != NULL ? "(%s) * %s" : "%s * %s", a, stride);
+}
+
+static const char *number(const target_cuda_access *s, int64_t value) {
+    return value == 0 ? NULL : target_emit_integer(s->e, value);
+}
+
+/* A word or a number: repeating it costs nothing. */
+static bool is_name(const char *text) {
+    return strpbrk(text, " (") == NULL;
+}
+
+/* ---- the parts of an address ---- */
+
+static const char *base_of(const target_cuda_access *s) {
+    const char *sum = NULL;
+    for (int d = 0; d < s->access->rank; d++) {
+        int operand = s->access->index[d].operand;
+        const char *name = operand < 0 ? NULL : target_emit_name(s->e, s->op->operands[operand], 0);
+        if (name != NULL && strcmp(name, "0") == 0)
+            name = NULL;
+        sum = add(s, s->wild, sum, times(s, s->wild, name, s->strides[d]));
+    }
+    return sum;
+}
+
+static const char *lane_of(const target_cuda_access *s) {
+    const char *sum = NULL;
+    for (int d = 0; d < s->access->rank; d++)
+        sum = add(s, s->wild, sum, times(s, s->wild, s->lanes[d].name, s->strides[d]));
+    return sum;
+}
+
+static const char *slot_of(const target_cuda_access *s, int slot) {
+    const char *sum = NULL;
+    for (int d = 0; d < s->access->rank; d++) {
+        const ir_index *index = &s->access->index[d];
+        const char *part = number(s, ir_affine_at(&index->affine, (ir_position){.slot = slot}));
+        if (index->vector >= 0)
+            part =
+                add(s, s->wild, target_emit_name(s->e, s->op->operands[index->vector], slot), part);
+        sum = add(s, s->wild, sum, times(s, s->wild, part, s->strides[d]));
+    }
+    return sum;
+}
+
+/* A sum that several slots use is a variable. */
+static const char *hoist(target_cuda_access *s, const char *sum, const char *wanted) {
+    if (s->slots < 2 || sum == NULL || is_name(sum))
+        return sum;
+    const char *name =
+        target_emit_fresh(s->e, target_emit_text(s->e, "%.32s_%s", s->pointer, wanted));
+    target_emit_line(s->e, "const i64 %s = %s;", name, sum);
+    return name;
+}
+
+const char *target_cuda_offset(const target_cuda_access *access, int slot) {
+    const target_cuda_access *s = access;
+    const char *sum = add(s, false, add(s, false, s->base, s->lane), slot_of(s, slot));
+    return sum != NULL ? sum : "0";
+}
+
+const char *target_cuda_element(const target_cuda_access *access, int slot) {
+    return target_emit_text(access->e, "%s[%s]", access->pointer, target_cuda_offset(access, slot));
+}
+
+/* ---- guards ---- */
+
+/* The count of a range mask within the reach of the positions, where 32 bits hold that. */
+static void set_limit(target_cuda_access *s) {
+    const ir_access *access = s->access;
+    s->mask = target_cuda_position_of(s->e, &access->mask_affine);
+    if (access->mask_kind != IR_MASK_RANGE || s->mask.name == NULL || s->mask.wide)
+        return;
+    int64_t least = 0, greatest = 0;
+    for (int slot = 0; slot < s->slots; slot++) {
+        int64_t first = ir_affine_at(&access->mask_affine, (ir_position){.slot = slot});
+        if (first < INT32_MIN || first > INT32_MAX)
+            return;
+        least = slot == 0 || first < least ? first : least;
+        greatest = slot == 0 || first > greatest ? first : greatest;
+    }
+    least += s->mask.least;
+    greatest += s->mask.greatest;
+    if (least < INT32_MIN || greatest >= INT32_MAX)
+        return;
+    int64_t count;
+    if (target_emit_is_integer(s->op->operands[access->mask], &count)) {
+        count = count < least ? least : count > greatest ? greatest + 1 : count;
+        s->limit = target_emit_integer(s->e, count);
+        return;
+    }
+    s->limit = target_emit_fresh(s->e, target_emit_text(s->e, "%.32s_end", s->pointer));
+    target_emit_line(s->e, "const i32 %s = clamp_i32(%s, %s, %s);", s->limit,
+                     target_emit_name(s->e, s->op->operands[access->mask], 0),
+                     target_emit_integer(s->e, least), target_emit_integer(s->e, greatest + 1));
+}
+
+const char *target_cuda_guard(const target_cuda_access *access, int slot) {
+    const target_cuda_access *s = access;
+    target_emitter *e = s->e;
+    if (s->access->mask_kind == IR_MASK_NONE)
+        return NULL;
+    const ir_value *mask = s->op->operands[s->access->mask];
+    if (s->access->mask_kind == IR_MASK_BITS)
+        return target_emit_name(e, mask, slot);
+    int64_t first = ir_affine_at(&s->access->mask_affine, (ir_position){.slot = slot});
+    const char *position = target_emit_integer(e, first);
+    if (s->mask.name != NULL && first == 0)
+        position = s->mask.name;
+    else if (s->mask.name != NULL)
+        position = target_emit_text(e, s->limit != NULL ? "%s + %s" : "add_i64(%s, %s)",
+                                    s->mask.name, position);
+    return target_emit_text(e, "%s < %s", position,
+                            s->limit != NULL ? s->limit : target_emit_name(e, mask, 0));
+}
+
+/* ---- what an access looks like ---- */
+
+/* The parameter of a tensor value. */
+static int parameter_of(const ir_module *module, const ir_value *tensor) {
+    int parameter = 0;
+    while (module->parameters[parameter].value != tensor)
+        parameter++;
+    return parameter;
+}
+
+/* Slots that the operands of a store have: those of the last one that has any. */
+static int slots_of_operands(const ir_op *op) {
+    for (int i = op->operand_count - 1; i > 0; i--)
+        if (op->operands[i]->type.form == IR_FORM_SLOTS)
+            return op->operands[i]->type.slots;
+    return 1;
+}
+
+/* The scratch of another group of the cluster. */
+static const char *scratch_of_block(target_cuda_access *s) {
+    target_emitter *e = s->e;
+    const char *own = target_emit_name(e, s->op->operands[0], 0);
+    if (s->access->block == 0)
+        return own;
+    const char *type = target_cuda_memory_type(e, s->dtype);
+    const char *name = target_emit_fresh(e, target_emit_text(e, "%.32s_far", own));
+    target_emit_line(e, "%s *const %s = (%s *)cluster_memory(%s, (u32)(%s));", type, name, type,
+                     own, target_emit_name(e, s->op->operands[s->access->block], 0));
+    return name;
+}
+
+static target_cuda_access access_begin(target_emitter *e, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    const ir_value *memory = op->operands[0];
+    target_cuda_access s = {.e = e, .op = op, .access = access, .dtype = memory->type.dtype};
+    bool loads = op->opcode == IR_LOAD || op->opcode == IR_GET;
+    s.slots = loads ? target_emit_slots(&op->results[0]->type) : slots_of_operands(op);
+    s.scratch = memory->type.form == IR_FORM_SCRATCH;
+    s.wild = access->mask_kind != IR_MASK_NONE || target_cuda_is_guarded(op);
+    if (s.scratch) {
+        s.pointer = scratch_of_block(&s);
+    } else {
+        const target_parameter *parameter = &e->parameters[parameter_of(e->module, memory)];
+        s.pointer = parameter->name;
+        for (int d = 0; d + 1 < access->rank; d++)
+            s.strides[d] = parameter->strides[d];
+    }
+    for (int d = 0; d < access->rank; d++)
+        s.lanes[d] = target_cuda_position_of(e, &access->index[d].affine);
+    s.base = hoist(&s, base_of(&s), "at");
+    s.lane = hoist(&s, lane_of(&s), "lane");
+    set_limit(&s);
+    return s;
+}
+
+/* ---- loads ---- */
+
+static const char *fill_of(const target_cuda_access *s, int slot) {
+    if (s->access->fill >= 0)
+        return target_emit_name(s->e, s->op->operands[s->access->fill], slot);
+    return s->dtype == BASE_F32 ? "0.0f" : s->dtype == BASE_BOOL ? "false" : "0";
+}
+
+const char *target_cuda_loaded(const target_cuda_access *access, int slot) {
+    const target_cuda_access *s = access;
+    const char *element = target_cuda_element(s, slot);
+    const char *guard = target_cuda_guard(s, slot);
+    if (s->dtype == BASE_BOOL)
+        element = target_emit_text(s->e, "%s != 0", element);
+    if (guard == NULL)
+        return element;
+    return target_emit_text(s->e, "%s ? %s : %s", guard, element, fill_of(s, slot));
+}
+
+void target_cuda_load(target_emitter *emitter, const ir_op *op) {
+    const ir_value *result = op->results[0];
+    target_cuda_access s = access_begin(emitter, op);
+    target_emit_take_names(emitter, result, s.pointer);
+    int pack = target_cuda_pack(&s);
+    if (pack > 1) {
+        target_cuda_load_packs(&s, pack);
+        return;
+    }
+    for (int slot = 0; slot < s.slots; slot++)
+        target_emit_define(emitter, result, slot, target_cuda_loaded(&s, slot));
+}
+
+/* ---- stores ---- */
+
+const char *target_cuda_storing(const target_cuda_access *access, int slot) {
+    const target_cuda_access *s = access;
+    const char *guard = target_cuda_guard(s, slot);
+    const char *value = target_emit_name(s->e, ir_op_stored(s->op), slot);
+    const char *element = target_cuda_element(s, slot);
+    if (guard == NULL)
+        return target_emit_text(s->e, "%s = %s;", element, value);
+    return target_emit_text(s->e, "if (%s) %s = %s;", guard, element, value);
+}
+
+static bool is_alike(const ir_value *value) {
+    return value->type.form != IR_FORM_SLOTS || value->scope >= IR_SCOPE_GROUP;
+}
+
+/* All threads would write the same: what, where and whether. */
+static bool is_written_once(const target_cuda_access *s) {
+    const target_cuda *cuda = target_cuda_of(s->e);
+    const ir_op *op = s->op;
+    bool once = cuda->lanes > 1 && !target_cuda_is_guarded(op) && s->mask.name == NULL &&
+                (s->scratch || !cuda->loaded[op->operands[0]->number]);
+    for (int d = 0; d < s->access->rank; d++)
+        once = once && s->lanes[d].name == NULL;
+    for (int i = 1; i < op->operand_count; i++)
+        once = once && is_alike(op->operands[i]);
+    return once;
+}
+
+void target_cuda_store(target_emitter *emitter, const ir_op *op) {
+    target_cuda_access s = access_begin(emitter, op);
+    bool once = is_written_once(&s);
+    if (once) {
+        target_emit_line(emitter, "if (thread == 0) {");
+        emitter->depth++;
+    }
+    int pack = target_cuda_pack(&s);
+    if (pack > 1)
+        target_cuda_store_packs(&s, pack);
+    for (int slot = 0; pack == 1 && slot < s.slots; slot++)
+        target_emit_line(emitter, "%s", target_cuda_storing(&s, slot));
+    if (once) {
+        emitter->depth--;
+        target_emit_line(emitter, "}");
+    }
+}

@@ -1,0 +1,202 @@
+/* The cuda target's text is what the run-time compiler takes without a word: every example, for
+ * both machines and both families of plans, and random thread programs on teams of every width. Row
+ * plans keep their slots in registers: the compiler's log says that nothing spills.
+ *
+ * Skips where the run-time compiler (libnvrtc) is not installed. No device is asked.
+ *
+ *     CROFT_SEED=7 unit_cuda_compile     random programs of another seed
+ */
+#include "compile/compile.h"
+#include "target/target.h"
+#include "text/ir_parse.h"
+#include "thread_program.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SKIPPED = 77, FIXED_SEED = 1, PROGRAMS = 6 };
+
+/* ---- the run-time compiler ---- */
+
+typedef struct nvrtc {
+    int (*create)(void **, const char *, const char *, int, const char *const *,
+                  const char *const *);
+    int (*compile)(void *, int, const char *const *);
+    int (*log_size)(void *, size_t *);
+    int (*log)(void *, char *);
+    int (*destroy)(void **);
+} nvrtc;
+
+static bool nvrtc_open(nvrtc *n) {
+    static const char *const paths[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                        "/usr/local/cuda/lib64/libnvrtc.so",
+                                        "/usr/local/cuda/lib/libnvrtc.so"};
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0] && library == NULL; i++)
+        library = dlopen(paths[i], RTLD_NOW);
+    if (library == NULL)
+        return false;
+    const struct {
+        const char *name;
+        void *slot;
+    } symbols[] = {{"nvrtcCreateProgram", &n->create},
+                   {"nvrtcCompileProgram", &n->compile},
+                   {"nvrtcGetProgramLogSize", &n->log_size},
+                   {"nvrtcGetProgramLog", &n->log},
+                   {"nvrtcDestroyProgram", &n->destroy}};
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+        void *symbol = dlsym(library, symbols[i].name);
+        assert_non_null(symbol);
+        memcpy(symbols[i].slot, &symbol, sizeof symbol);
+    }
+    return true;
+}
+
+static nvrtc compiler;
+
+/* The log of a compilation that must succeed. */
+static char *compile_text(const char *text, const machine *m, const char *what) {
+    const char *const options[] = {strcmp(m->name, "sm_90") == 0 ? "-arch=sm_90a" : "-arch=sm_80",
+                                   "-fmad=false", "--ptxas-options=-v"};
+    void *program = NULL;
+    size_t size = 0;
+    assert_int_equal(compiler.create(&program, text, "kernel.cu", 0, NULL, NULL), 0);
+    int status = compiler.compile(program, 3, options);
+    assert_int_equal(compiler.log_size(program, &size), 0);
+    char *log = calloc(1, size + 1);
+    assert_non_null(log);
+    assert_int_equal(compiler.log(program, log), 0);
+    compiler.destroy(&program);
+    if (status != 0) {
+        fprintf(stderr, "%s\n%s\n", text, log);
+        fail_msg("%s is not compiled for %s", what, m->name);
+    }
+    return log;
+}
+
+static const machine *const *machines(void) {
+    static const machine *list[3];
+    list[0] = machine_find("sm_80");
+    list[1] = machine_find("sm_90");
+    return list;
+}
+
+/* ---- examples ---- */
+
+static bool spills(const char *log) {
+    const char *at = strstr(log, " bytes spill stores");
+    assert_non_null(at);
+    while (at > log && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return strncmp(at, "0 bytes spill stores, 0 bytes spill loads", 41) != 0;
+}
+
+static void compile_example(const char *name, const base_source *source, const machine *m,
+                            planner_family family, int *rows) {
+    compile_request request = {.source = source,
+                               .partial = true,
+                               .machine = m,
+                               .family = family,
+                               .stage = COMPILE_TO_SOURCE};
+    compile_result result;
+    compile_run(&request, &result);
+    bool none = result.status == COMPILE_REJECTED && family == PLANNER_ROW &&
+                strcmp(result.diagnostics.items[0].slug, "row-plan-refused") == 0;
+    if (result.status != COMPILE_OK && !none)
+        fail_msg("%s: %s", name, result.diagnostics.items[0].message);
+    if (!none) {
+        char *log = compile_text(result.source_text, m, name);
+        if (strstr(log, "warning") != NULL)
+            fail_msg("%s for %s: %s", name, m->name, log);
+        if (family == PLANNER_ROW && spills(log))
+            fail_msg("%s for %s spills registers: %s", name, m->name, log);
+        *rows += family == PLANNER_ROW;
+        free(log);
+    }
+    compile_free(&result);
+}
+
+static char *read_file(const char *path) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    char *text = calloc(1, 1 << 16);
+    assert_non_null(text);
+    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static void every_example_is_compiled_without_a_word(void **state) {
+    (void)state;
+    int rows = 0;
+    DIR *folder = opendir(CROFT_SOURCE_DIR "/examples");
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char path[1024];
+        if (strstr(entry->d_name, ".croft") == NULL)
+            continue;
+        snprintf(path, sizeof path, CROFT_SOURCE_DIR "/examples/%s", entry->d_name);
+        char *text = read_file(path);
+        base_source source = {.name = entry->d_name, .text = text, .length = strlen(text)};
+        for (int i = 0; i < 2; i++) {
+            compile_example(entry->d_name, &source, machines()[i], PLANNER_ROW, &rows);
+            compile_example(entry->d_name, &source, machines()[i], PLANNER_FALLBACK, &rows);
+        }
+        free(text);
+    }
+    closedir(folder);
+    assert_true(rows >= 20);
+}
+
+/* ---- random programs ---- */
+
+static void compile_program(uint64_t seed, const machine *m) {
+    base_arena arena;
+    jmp_buf exhausted;
+    base_diagnostics diagnostics;
+    base_arena_init(&arena, base_allocator_default(), &exhausted);
+    base_diagnostics_init(&diagnostics, &arena);
+    thread_program program;
+    thread_program_write(&program, &arena, seed);
+    base_source source = {
+        .name = "made.ir", .text = program.text.bytes, .length = (size_t)program.text.length};
+    ir_module *module = text_ir_parse(&arena, &source, &diagnostics);
+    assert_non_null(module);
+    for (const ir_op *op = module->body.first; op != NULL; op = op->next)
+        assert_null(target_find("cuda")->supports(module, op, m));
+    target_source text = target_find("cuda")->emit(&arena, module, m);
+    char name[60];
+    snprintf(name, sizeof name, "program %llu", (unsigned long long)seed);
+    free(compile_text(text.text, m, name));
+    assert_true(text.threads >= module->lanes && text.threads % 32 == 0);
+    base_arena_free(&arena);
+}
+
+static void random_programs_are_compiled(void **state) {
+    (void)state;
+    const char *given = getenv("CROFT_SEED");
+    uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : FIXED_SEED;
+    printf("seed %llu\n", (unsigned long long)seed);
+    for (uint64_t i = 0; i < PROGRAMS; i++)
+        compile_program(seed * 1000 + i, machines()[i % 2]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_example_is_compiled_without_a_word),
+        cmocka_unit_test(random_programs_are_compiled),
+    };
+    if (!nvrtc_open(&compiler)) {
+        puts("the run-time compiler of CUDA (libnvrtc) is not installed");
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
