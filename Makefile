@@ -4,6 +4,7 @@
 #   make demo     six row operators, checked and timed             needs the same
 #   make check    everything that must never break (TESTING.md)    needs `make deps`
 #   make check-long   what takes longer                            needs the same
+#   make check-gpu    the examples on a CUDA device                needs gcc, cmake, python3-numpy
 #   make mutate SEED=n   mutants of thread programs, by operator   needs the same
 #   make bench    the speed and memory figures of docs/performance.md
 #   make bless    rewrite what the golden tests of passes expect; look at the difference
@@ -18,7 +19,7 @@ PYTHON ?= $(shell for p in python3 /usr/bin/python3; do \
             $$p -c 'import numpy' 2>/dev/null && { command -v $$p; break; }; done)
 FORMATTED = $(shell find src cli bench test include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all build deps deps-build deps-check demo check check-run check-long mutate bless docs bench format clean
+.PHONY: all build deps deps-build deps-check demo check check-run check-long check-gpu mutate bless docs bench format clean
 
 all: build
 
@@ -49,6 +50,9 @@ check-run:
 
 check-long: deps-check
 	@$(PYTHON) test/run --tier check-long -j$(JOBS)
+
+check-gpu:
+	@$(PYTHON) test/gpu/run.py
 
 bless: build
 	@$(PYTHON) test/pass/golden.py --bless

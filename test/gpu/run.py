@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+"""Everything that needs a GPU: the examples on cuda, bit for bit what the simulator gives.
+
+tier: check-gpu
+
+    test/gpu/run.py [--full] [--on cuda|cpu] [--only WORD] [--limit SECONDS] [-j N] [--no-build]
+
+* Each example runs on the device at each edge width, by a row plan and by the fallback, with --check: the
+  FP64 reference, and guards around the outputs in the device's memory. Its outputs must have the bits
+  that the simulator gives by the same plan; one NaN is as good as another.
+* Where compute-sanitizer is found, a part of them runs under memcheck, racecheck and synccheck.
+* --full adds element types and inputs of NaN, infinities and the like at every width. --on cpu runs the same
+  cases on the cpu, planned for sm_90, to try this file where there is no GPU.
+
+Builds build/gpu with gcc and CMake alone (no cmocka). A case that has not begun when the limit is over is skipped and
+said. Without a device everything is skipped, and that is no failure.
+"""
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import pathlib
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build" / "gpu"
+WIDTHS = [1, 31, 32, 33, 127, 128, 129, 257, 1009, 1024, 1537, 4095, 4096, 4097, 4103, 8191, 8192,
+          8193, 12289, 16384, 65537]
+FEW_WIDTHS = [33, 1009, 4097]
+CHECKED_WIDTHS = [33, 1009]  # under compute-sanitizer
+TOOLS = ["memcheck", "racecheck", "synccheck"]
+CASE_LIMIT_S = 60
+# Constants that an example needs beside its arrays, and widths that it takes.
+CONSTANTS = {}
+WIDTHS_OF = {"transpose8": [1, 31, 32, 33, 1009]}
+
+
+# ---- kernels ----
+
+class Kernel:
+    """The signature of an example: its tensors and what they are called."""
+
+    def __init__(self, path):
+        text = path.read_text(encoding="utf-8")
+        head = re.search(rf"kernel {path.stem}\((.*?)\)\s*\{{", text, re.DOTALL).group(1)
+        self.name = path.stem
+        self.path = str(path.relative_to(ROOT))
+        self.tensors = []  # (name, mode, type, dims)
+        for name, mode, dtype, dims in re.findall(r"(\w+): (in|out|inout) (\w+)\[(.*?)\]", head):
+            self.tensors.append((name, mode, dtype, [dim.strip() for dim in dims.split(",")]))
+        types = re.search(r"\bT: ([\w |]+)", head)
+        self.types = types.group(1).replace(" ", "").split("|") if types else ["f32"]
+        self.widths = WIDTHS_OF.get(self.name, WIDTHS)
+
+    def inputs(self, rows, width, dtype, form):
+        """name=VALUE for each tensor that is read."""
+        words = []
+        for name, mode, kind, dims in self.tensors:
+            if mode == "out":
+                continue
+            shape = [width if dim == "N" else int(dim) if dim.isdigit() else rows for dim in dims]
+            text = "x".join(map(str, shape))
+            if kind in ("I", "i32", "i64"):
+                integer = "i64" if kind == "I" else kind
+                words.append(f"{name}=const:{text}:{width // 2},-100,0:{integer}")
+            else:
+                wide = form if len(shape) > 1 else "randn"
+                words.append(f"{name}={wide}:{text}:{dtype if kind == 'T' else kind}")
+        return words + CONSTANTS.get(self.name, [])
+
+
+class Case:
+    def __init__(self, kernel, plan, dtype, width, form="randn"):
+        rows = 16 if form == "special" else 5 if width <= 1024 else 3
+        rows = width if kernel.name == "transpose8" else rows
+        self.kernel = kernel
+        self.plan = plan
+        self.name = f"{kernel.name}/{plan}/{dtype}/{form}/{width}"
+        self.words = ["run", kernel.path, *kernel.inputs(rows, width, dtype, form),
+                      "--plan", plan, "--machine", "sm_90"]
+
+    def outputs(self, folder, side):
+        return {name: folder / f"{side}_{name}.npy"
+                for name, mode, _, _ in self.kernel.tensors if mode != "in"}
+
+
+def make_cases(full):
+    kernels = [Kernel(path) for path in sorted((ROOT / "examples").glob("*.croft"))]
+    cases = []
+    for width in WIDTHS:
+        for kernel in kernels:
+            for plan in ("row", "fallback"):
+                if width in kernel.widths:
+                    cases.append(Case(kernel, plan, kernel.types[0], width))
+                if width not in (kernel.widths if full else FEW_WIDTHS):
+                    continue
+                cases += [Case(kernel, plan, dtype, width) for dtype in kernel.types[1:]]
+                if full or width == 1009:
+                    cases.append(Case(kernel, plan, kernel.types[0], width, "special"))
+    return cases
+
+
+# ---- workers ----
+
+class Worker:
+    """One process that runs commands (test/gpu/batch.c), restarted when one of them kills it."""
+
+    def __init__(self):
+        self.process = None
+
+    def run(self, words):
+        """The exit code (None: it died or hung) and what was printed."""
+        if self.process is None:
+            self.process = subprocess.Popen([BUILD / "test" / "gpu_batch"], cwd=ROOT, text=True,
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            errors="replace")
+        timer = threading.Timer(CASE_LIMIT_S, self.process.kill)
+        timer.start()
+        lines, code = [], None
+        try:
+            self.process.stdin.write(" ".join(map(str, words)) + "\n")
+            self.process.stdin.flush()
+            for line in self.process.stdout:
+                done = re.match(r"^done (\d+)$", line)
+                if done:
+                    code = int(done.group(1))
+                    break
+                lines.append(line)
+        except BrokenPipeError:
+            pass
+        timer.cancel()
+        if code is None:
+            lines.append(f"the process ended with {self.process.wait()}\n")
+            self.process = None
+        return code, "".join(lines)
+
+    def close(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.wait()
+
+
+def same_bits(one, other):
+    """Whether two arrays have equal bits, NaN aside."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if one.dtype.kind == "V":  # bf16
+        one, other = one.view(np.uint16), other.view(np.uint16)
+        nan = ((one & 0x7FFF) > 0x7F80) & ((other & 0x7FFF) > 0x7F80)
+        return bool(np.all((one == other) | nan))
+    if one.dtype.kind == "f":
+        bits = np.dtype(f"u{one.dtype.itemsize}")
+        equal = one.view(bits) == other.view(bits) if one.ndim else one.tobytes() == other.tobytes()
+        return bool(np.all(equal | (np.isnan(one) & np.isnan(other))))
+    return bool(np.all(one == other))
+
+
+class NoPlan(Exception):
+    """A case that says nothing: the kernel has no plan of this family at this width."""
+
+
+def run_case(case, worker, target):
+    """None when all is well, else why not."""
+    with tempfile.TemporaryDirectory(prefix="croft-gpu-") as scratch:
+        folder = pathlib.Path(scratch)
+        sides = {}
+        for side, more in (("device", ["--target", target, "--check"]), ("sim", ["--target", "sim"])):
+            sides[side] = case.outputs(folder, side)
+            outputs = [f"{name}={path}" for name, path in sides[side].items()]
+            code, text = worker.run([*case.words, *outputs, *more])
+            if code == 3 and "[row-plan-refused]" in text:
+                raise NoPlan
+            if code != 0:
+                return f"{side}: exit {code}: {text.strip()[:2000]}"
+        for name, path in sides["device"].items():
+            device, sim = np.load(path), np.load(sides["sim"][name])
+            if not same_bits(device, sim):
+                return f"{name}: the device's bits are not those of the simulator"
+    return None
+
+
+# ---- compute-sanitizer ----
+
+def find_sanitizer():
+    found = shutil.which("compute-sanitizer")
+    places = [found] if found else glob.glob("/usr/local/cuda*/bin/compute-sanitizer")
+    return places[0] if places else None
+
+
+def sanitizer_cases(cases):
+    return [case for case in cases if case.name.split("/")[2:4] == [case.kernel.types[0], "randn"]
+            and int(case.name.split("/")[4]) in CHECKED_WIDTHS]
+
+
+def run_sanitizer(program, tool, cases):
+    """[(name, why or None)]; the tool's own finding is a case too."""
+    lines = "".join(" ".join([*case.words, *(f"{name}=/dev/null" for name in case.outputs(ROOT, "")),
+                              "--target", "cuda"]) + "\n" for case in cases)
+    done = subprocess.run([program, "--tool", tool, "--error-exitcode", "99", "--print-limit", "10",
+                           BUILD / "test" / "gpu_batch"], cwd=ROOT, input=lines, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+    codes = re.findall(r"^done (\d+)$", done.stdout, re.MULTILINE)
+    results = []
+    for number, case in enumerate(cases):
+        code = codes[number] if number < len(codes) else "none"
+        results.append((f"{tool}/{case.name}", None if code == "0" else f"exit {code}"))
+    summary = [line for line in done.stdout.splitlines() if line.startswith("=========")]
+    why = None if done.returncode == 0 else "\n".join(summary[:60]) or done.stdout[-2000:]
+    return results + [(f"{tool}/finds_nothing", why)]
+
+
+# ---- running ----
+
+class Outcomes:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.passed, self.failed, self.skipped, self.times = 0, [], [], []
+
+    def add(self, name, why, seconds):
+        with self.lock:
+            self.times.append((seconds, name))
+            if why is None:
+                self.passed += 1
+                return
+            self.failed.append(name)
+            print(f"not ok {name}: {why}", flush=True)
+
+    def skip(self, name, why):
+        with self.lock:
+            self.skipped.append((name, why))
+
+    def close(self, seconds):
+        reasons = {}
+        for name, why in self.skipped:
+            reasons.setdefault(why, []).append(name)
+        for why, names in reasons.items():
+            print(f"skipped {len(names)}: {why}: {names[0]}{' ...' if len(names) > 1 else ''}")
+        print("\nten slowest:")
+        for taken, name in sorted(self.times, reverse=True)[:10]:
+            print(f"  {taken:7.1f} s  {name}")
+        print(f"\n{seconds:.0f} s")
+        print(f"{self.passed} passed, {len(self.failed)} failed, {len(self.skipped)} skipped")
+        return 1 if self.failed else 0
+
+
+def build(jobs):
+    for step in (["cmake", "-S", ".", "-B", BUILD, "-DCMAKE_C_COMPILER=gcc",
+                  "-DCMAKE_BUILD_TYPE=Release", "-DCROFT_TOOLS=OFF"],
+                 ["cmake", "--build", BUILD, "-j", str(jobs), "--target", "croft", "gpu_batch"]):
+        done = subprocess.run(step, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, errors="replace")
+        if done.returncode:
+            print(done.stdout[-20000:])
+            sys.exit(f"building {BUILD} failed: {' '.join(map(str, step))}")
+
+
+def find_compiler():
+    """NVRTC where Python packages put it, for a system without a toolkit."""
+    for folder in {sysconfig.get_paths()["purelib"], sysconfig.get_paths()["platlib"]}:
+        for path in sorted(glob.glob(f"{folder}/nvidia/*/lib/libnvrtc.so.1[23]"), reverse=True):
+            return path
+    found = sorted(glob.glob("/usr/local/cuda*/lib*/libnvrtc.so.1[23]")
+                   + glob.glob("/usr/local/cuda*/targets/*/lib/libnvrtc.so.1[23]"), reverse=True)
+    return found[0] if found else None
+
+
+def find_device():
+    """Why there is no device, or None; sets where NVRTC is."""
+    devices = subprocess.run([BUILD / "croft", "devices", "--json"], cwd=ROOT, check=True,
+                             stdout=subprocess.PIPE, text=True)
+    found = json.loads(devices.stdout)["cuda"]
+    if not any(device["machine"] == "sm_90" for device in found["devices"]):
+        return found["driver_missing"] or "no device of machine sm_90"
+    if found["compiler"] is None:
+        place = find_compiler()
+        if place is None:
+            return found["compiler_missing"]
+        os.environ["CROFT_NVRTC"] = place
+    print(subprocess.run([BUILD / "croft", "devices"], cwd=ROOT, check=True, text=True,
+                         stdout=subprocess.PIPE).stdout, flush=True)
+    return None
+
+
+def run_all(cases, target, jobs, deadline, outcomes):
+    left = queue.Queue()
+    for case in cases:
+        left.put(case)
+
+    def work():
+        worker = Worker()
+        while True:
+            try:
+                case = left.get_nowait()
+            except queue.Empty:
+                break
+            start = time.monotonic()
+            if start > deadline:
+                outcomes.skip(case.name, "out of time")
+                continue
+            try:
+                why = run_case(case, worker, target)
+            except NoPlan:
+                outcomes.skip(case.name, "the kernel has no row plan")
+                continue
+            except (OSError, ValueError) as error:
+                why = repr(error)
+            outcomes.add(case.name, why, time.monotonic() - start)
+        worker.close()
+
+    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
+        for future in [pool.submit(work) for _ in range(jobs)]:
+            future.result()
+
+
+def check_tool(program, tool, cases, outcomes):
+    start = time.monotonic()
+    for name, why in run_sanitizer(program, tool, cases):
+        outcomes.add(name, why, 0.0)
+    outcomes.times.append((time.monotonic() - start, tool))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--full", action="store_true", help="more types and inputs at every width")
+    parser.add_argument("--on", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--only", default="", help="run only cases whose name contains this")
+    parser.add_argument("--limit", type=float, default=0,
+                        help="begin no case after so many seconds; 170, with --full 3600")
+    parser.add_argument("-j", "--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2))
+    parser.add_argument("--no-build", action="store_true", help="use what is built already")
+    options = parser.parse_args()
+    start = time.monotonic()
+    deadline = start + (options.limit or (3600 if options.full else 170))
+    outcomes = Outcomes()
+    cases = [case for case in make_cases(options.full) if options.only in case.name]
+    if not options.no_build:
+        build(options.jobs)
+    missing = find_device() if options.on == "cuda" else None
+    sanitizer = find_sanitizer() if options.on == "cuda" else None
+    checked = sanitizer_cases(cases)
+    if missing is not None:
+        print(f"no CUDA device here: {missing}")
+    threads = []
+    for tool in TOOLS:
+        if missing is not None or sanitizer is None:
+            for case in checked:
+                outcomes.skip(f"{tool}/{case.name}", "no device" if missing is not None
+                              else "compute-sanitizer is not used on the cpu"
+                              if options.on == "cpu" else "compute-sanitizer is not installed")
+            continue
+        threads.append(threading.Thread(target=check_tool, args=(sanitizer, tool, checked, outcomes)))
+        threads[-1].start()
+    if missing is not None:
+        for case in cases:
+            outcomes.skip(case.name, "no device")
+    else:
+        run_all(cases, options.on, options.jobs, deadline, outcomes)
+    for thread in threads:
+        thread.join()
+    sys.exit(outcomes.close(time.monotonic() - start))
+
+
+if __name__ == "__main__":
+    main()
