@@ -72,7 +72,8 @@ static launch_room *make_room(const cli_launch *launch) {
                                         .flags = room->flags,
                                         .threads = job->compiled.threads,
                                         .pointer_count = pointer_count(launch),
-                                        .word_count = (int)words};
+                                        .word_count = (int)words,
+                                        .scratch_bytes = job->compiled.scratch_bytes};
     room->launch = (runtime_launch){
         .pointers = room->pointers, .words = room->words, .work_ns = predicted_work_ns(launch)};
     return room;

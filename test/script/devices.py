@@ -9,6 +9,8 @@ import json
 import os
 import pathlib
 
+import numpy as np
+
 import command
 
 FAKE = str(pathlib.Path(os.environ.get("CROFT_BUILD", command.ROOT / "build"))
@@ -87,7 +89,48 @@ def missing():
                  run.code == 4 and "compute capability 7.0" in run.err and not output.exists(), run)
 
 
+def runs():
+    """Arrays in and out of the device's memory; what the pretended device does is in FAKE_CUDA."""
+    kernel = command.SCRATCH / "copy.croft"
+    kernel.write_text("kernel copy(x: in f32[R, N], y: out f32[R, N]) {\n    program row: R\n"
+                      "    y[row, :] = x[row, :]\n}\n")
+    x, y = command.SCRATCH / "x.npy", command.SCRATCH / "y.npy"
+    values = np.arange(15, dtype=np.float32).reshape(3, 5)
+    command.save(x, values, "f32")
+    words = ["run", kernel, f"x={x}", f"y={y}", "--target", "cuda"]
+    run = croft(*words, "--check", does="copy")
+    command.case("arrays_go_to_the_device_and_back",
+                 run.code == 0 and "check y: ok, 15 elements" in run.out
+                 and np.array_equal(np.load(y), values), run)
+    command.case("what_the_compiler_says_is_printed",
+                 run.out.startswith("from ptxas: 32 registers, 16 bytes of stack, 0 spilled, "
+                                    "1 barriers, 1024 bytes of scratch\n"), run)
+    y.unlink()
+    run = croft(*words, does="copy")
+    command.case("without_check_only_the_file_is_written",
+                 run.code == 0 and run.text == "" and np.array_equal(np.load(y), values), run)
+    run = croft(*words, "--check", does="overrun")
+    command.case("a_write_past_the_end_in_the_devices_memory_is_seen",
+                 run.code == 1 and "memory around y was written" in run.out, run)
+    run = croft(*words, "--check")
+    command.case("elements_that_nobody_wrote_fail",
+                 run.code == 1 and "15 failed" in run.out and np.isnan(np.load(y)).all(), run)
+    y.unlink()
+    run = croft(*words, does="lost")
+    command.case("a_lost_device_is_told_and_writes_nothing",
+                 run.code == 4 and "cuLaunchKernelEx: CUDA_ERROR_ILLEGAL_ADDRESS" in run.err
+                 and not y.exists(), run)
+    run = croft(*words, compiler=NOWHERE, does="copy")
+    command.case("without_the_compiler_nothing_runs",
+                 run.code == 4 and "no NVRTC" in run.err and NOWHERE in run.err
+                 and not y.exists(), run)
+    for machine in ("sm_80", "cpu-avx2"):
+        run = croft(*words, "--machine", machine, "--check", does="copy")
+        command.case(f"a_plan_for_{machine}_runs_on_the_device", run.code == 0, run)
+
+
 lists()
 reports()
 missing()
+runs()
 command.finish()
