@@ -8,6 +8,7 @@ tier: check-gpu
 * Each example runs on the device at each edge width, by a row plan and by the fallback, with --check: the
   FP64 reference, and guards around the outputs in the device's memory. Its outputs must have the bits
   that the simulator gives by the same plan; one NaN is as good as another.
+* test/gpu/device.c asks of the runtime what only a real driver can answer.
 * Where compute-sanitizer is found, a part of them runs under memcheck, racecheck and synccheck.
 * --full adds element types and inputs of NaN, infinities and the like at every width. --on cpu runs the same
   cases on the cpu, planned for sm_90, to try this file where there is no GPU.
@@ -257,7 +258,8 @@ class Outcomes:
 def build(jobs):
     for step in (["cmake", "-S", ".", "-B", BUILD, "-DCMAKE_C_COMPILER=gcc",
                   "-DCMAKE_BUILD_TYPE=Release", "-DCROFT_TOOLS=OFF"],
-                 ["cmake", "--build", BUILD, "-j", str(jobs), "--target", "croft", "gpu_batch"]):
+                 ["cmake", "--build", BUILD, "-j", str(jobs), "--target", "croft",
+                  "gpu_batch", "gpu_device"]):
         done = subprocess.run(step, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, errors="replace")
         if done.returncode:
@@ -323,6 +325,20 @@ def run_all(cases, target, jobs, deadline, outcomes):
             future.result()
 
 
+def check_device(outcomes):
+    for words in ([], ["lost"]):
+        start = time.monotonic()
+        done = subprocess.run([BUILD / "test" / "gpu_device", *words], cwd=ROOT, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+        lines = re.findall(r"^(ok|not ok) (\w+)(?:: (.*))?$", done.stdout, re.MULTILINE)
+        for good, name, why in lines:
+            outcomes.add(f"device/{name}", None if good == "ok" else why, 0.0)
+        if done.returncode not in (0, 1) or not lines:
+            outcomes.add("device/" + "_".join(words or ["all"]),
+                         f"exit {done.returncode}: {done.stdout[-2000:]}", 0.0)
+        outcomes.times.append((time.monotonic() - start, " ".join(["gpu_device", *words])))
+
+
 def check_tool(program, tool, cases, outcomes):
     start = time.monotonic()
     for name, why in run_sanitizer(program, tool, cases):
@@ -361,6 +377,11 @@ def main():
             continue
         threads.append(threading.Thread(target=check_tool, args=(sanitizer, tool, checked, outcomes)))
         threads[-1].start()
+    if options.on == "cuda" and missing is None and options.only in "device":
+        threads.append(threading.Thread(target=check_device, args=(outcomes,)))
+        threads[-1].start()
+    elif missing is not None:
+        outcomes.skip("device", "no device")
     if missing is not None:
         for case in cases:
             outcomes.skip(case.name, "no device")
