@@ -96,6 +96,8 @@ static int print_plan(cli_job *job) {
     base_text text;
     base_text_init(&text, &job->compiled.arena);
     ir_plan_print(&text, job->compiled.plan);
+    if (job->compiled.log.erased > 0)
+        base_text_format(&text, "# explicit layouts are erased on %s\n", job->machine->name);
     return deliver(job, text.bytes);
 }
 

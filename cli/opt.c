@@ -149,6 +149,8 @@ static void print_after(void *state, const pass_row *pass, const ir_module *modu
 static bool run_passes(opt_job *job) {
     bool honest = job->options->check_passes;
     pass_runner runner = {.diagnostics = &job->diagnostics,
+                          .machine = job->machine != NULL || job->plan_is_file ? job->machine
+                                                                               : machine_host(),
                           .make_plan = make_plan,
                           .checks = honest ? PASS_CHECK_ALL : PASS_CHECK_VERIFY,
                           .after = print_after,

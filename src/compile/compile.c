@@ -17,6 +17,8 @@
 static pass_runner compile_runner(const compile_request *request, compile_result *result) {
     return (pass_runner){.diagnostics = &result->diagnostics,
                          .plan = result->plan,
+                         .machine = request->machine,
+                         .log = &result->log,
                          .checks = request->check_passes    ? PASS_CHECK_ALL
                                    : request->verify_passes ? PASS_CHECK_VERIFY
                                                             : 0,

@@ -58,6 +58,7 @@ typedef struct compile_result {
     const text_kernel *kernel;
     text_bindings bindings;
     ir_module *tile; /* canonical; kept for the reference */
+    pass_log log;    /* log.erased > 0: the machine's target has no use for the kernel's layouts */
     ir_plan *plan;
     ir_module *module; /* mapped or thread, by stage */
     bool stopped;      /* after request->stop_after: `module` is what it left, of any level */

@@ -26,11 +26,11 @@ typedef struct order_memory {
 typedef struct order_state {
     ir_module *module;
     const analysis_axes *owners; /* NULL: the kernel fixes none */
-    uint64_t *hashes;   /* [value number] */
-    int64_t *node_of;   /* [value number]: node in the region of its definer */
-    uint64_t *memory;   /* [parameter]: hash of what a load sees */
-    int *parameter_of;  /* [value number of a tensor] */
-    bool sorts_carries; /* the first walk: carries are told apart by where they begin */
+    uint64_t *hashes;            /* [value number] */
+    int64_t *node_of;            /* [value number]: node in the region of its definer */
+    uint64_t *memory;            /* [parameter]: hash of what a load sees */
+    int *parameter_of;           /* [value number of a tensor] */
+    bool sorts_carries;          /* the first walk: carries are told apart by where they begin */
     bool changed;
 } order_state;
 

@@ -55,6 +55,24 @@ uint64_t pass_owners_hash(const analysis_axes *owners, uint64_t hash, const ir_v
     return hash;
 }
 
+/* ---- replacing ---- */
+static void replace_uses(ir_region *region, const ir_value *from, ir_value *to) {
+    for (ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int i = 0; i < op->operand_count; i++)
+            if (op->operands[i] == from)
+                op->operands[i] = to;
+        for (int i = 0; i < op->region_count; i++)
+            replace_uses(op->regions[i], from, to);
+    }
+}
+
+void pass_replace(ir_module *module, ir_op *op, ir_value *value) {
+    if (value->name == NULL)
+        value->name = op->results[0]->name;
+    replace_uses(&module->body, op->results[0], value);
+    ir_op_remove(op);
+}
+
 /* ---- two layouts in one class ---- */
 static const char *layout_text(pass_context *context, const ir_value *fixer) {
     base_text text;

@@ -62,3 +62,8 @@ bool pass_pipeline_at(int index, pass_step *step) {
             step->to = (ir_level)pass_table[pipeline[i].row].to;
     return true;
 }
+
+const char *pass_conversion_kind_name(pass_conversion_kind kind) {
+    static const char *const names[PASS_CONVERSION_KIND_COUNT] = {"same", "inverse", "chain"};
+    return names[kind];
+}

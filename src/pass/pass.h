@@ -7,13 +7,42 @@
 #include "base/diagnostic.h"
 #include "ir/module.h"
 #include "ir/plan.h"
+#include "machine/machine.h"
 
 typedef enum pass_result { PASS_SAME, PASS_CHANGED, PASS_FAILED } pass_result;
+
+/* A conversion of owners that was not needed. */
+typedef enum pass_conversion_kind {
+    PASS_CONVERSION_SAME,    /* the operand's class is fixed alike: it is the operand */
+    PASS_CONVERSION_INVERSE, /* it undoes the conversions before it: it is the first value */
+    PASS_CONVERSION_CHAIN,   /* it converts the first value instead of a converted one */
+    PASS_CONVERSION_KIND_COUNT
+} pass_conversion_kind;
+
+typedef struct pass_conversion {
+    pass_conversion_kind kind;
+    const char *anchor;  /* as it was before */
+    const char *through; /* INVERSE, CHAIN: the conversion before it */
+    base_location location;
+    const layout_axis *source; /* that the first value is fixed to; NULL: free */
+    const layout_axis *destination;
+} pass_conversion;
+
+/* What passes have done and a report says. Zeroed at first; lives in the module's arena. */
+typedef struct pass_log {
+    pass_conversion *conversions;
+    int64_t conversion_count, conversion_capacity;
+    int64_t erased; /* layouts that the machine has no use for */
+} pass_log;
 
 typedef struct pass_context {
     const ir_plan *plan; /* for passes that apply it; NULL else */
     base_diagnostics *diagnostics;
+    const machine *machine; /* that is compiled for; NULL: not known */
+    pass_log *log;          /* may be NULL */
 } pass_context;
+
+const char *pass_conversion_kind_name(pass_conversion_kind kind); /* same, inverse, chain */
 
 /* pass_canonicalise, pass_map, ...: passes.def says what each does. */
 #define PASS(name, from, to, doc) pass_result pass_##name(ir_module *module, pass_context *context);

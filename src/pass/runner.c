@@ -139,7 +139,10 @@ static bool check(pass_runner *runner, const pass_row *pass, const runner_before
 
 bool pass_runner_run(pass_runner *runner, ir_module *module, const pass_row *pass,
                      pass_result *result) {
-    pass_context context = {.plan = runner->plan, .diagnostics = runner->diagnostics};
+    pass_context context = {.plan = runner->plan,
+                            .diagnostics = runner->diagnostics,
+                            .machine = runner->machine,
+                            .log = runner->log};
     if (!may_run(runner, module, pass) || !find_plan(runner, module, pass, &context))
         return false;
     runner_before before = record(runner, module);

@@ -34,7 +34,9 @@ typedef struct pass_fixture {
 
 typedef struct pass_runner {
     base_diagnostics *diagnostics;
-    const ir_plan *plan; /* for passes that apply one */
+    const ir_plan *plan;    /* for passes that apply one */
+    const machine *machine; /* that is compiled for, or NULL */
+    pass_log *log;          /* what passes put down, or NULL */
     /* Asked for a plan by a pass from level tile to mapped when `plan` is NULL; NULL: refused, with
      * a finding. */
     const ir_plan *(*make_plan)(void *state, const ir_module *module);

@@ -18,6 +18,10 @@ uint64_t pass_hash_word(uint64_t hash, int64_t word);
 uint64_t pass_hash_layout(uint64_t hash, const layout_axis *layout); /* NULL: none */
 uint64_t pass_hash_extent(uint64_t hash, const layout_extent *extent);
 
+/* Puts `value` wherever the only result of the op is used, which takes the op's name if it has
+ * none; removes the op. */
+void pass_replace(ir_module *module, ir_op *op, ir_value *value);
+
 /* The classes of a module of level tile that fixes layouts; NULL for others. */
 const analysis_axes *pass_owners_find(const ir_module *module);
 /* Two tiles lie along classes that are fixed alike; true where owners is NULL. */

@@ -69,8 +69,8 @@ void verify_access_domains(verify_state *state, const ir_op *op);
 void verify_axes(verify_state *state); /* mapped and thread */
 void verify_mapped(verify_state *state);
 void verify_owners(verify_state *state); /* tile and mapped */
-void verify_loads(verify_state *state); /* tile and mapped */
-void verify_facts(verify_state *state); /* tile and mapped */
+void verify_loads(verify_state *state);  /* tile and mapped */
+void verify_facts(verify_state *state);  /* tile and mapped */
 void verify_thread(verify_state *state);
 void verify_thread_memory(verify_state *state);
 /* Whether the constant is the identity of the monoid for the element type of what is reduced:
