@@ -26,16 +26,16 @@ void expand_fail(expand_state *state, const ir_op *op, const char *slug, const c
 }
 
 const layout_extent *expand_axis_steps(expand_state *state, int axis) {
-    int64_t chunk = axis == state->vector_axis ? state->chunk : 1;
-    return layout_extent_ceil(&state->module->extents, state->module->axes[axis].extent, chunk);
+    return layout_extent_ceil(&state->module->extents, state->module->axes[axis].extent,
+                              state->axis[axis].chunk);
 }
 
 int expand_slots_of(const expand_state *state, const ir_value *mapped) {
     if (state->programs_on_lanes)
         return mapped->type.rank > 0 || state->varies[mapped->number] ? 1 : 0;
     for (int i = 0; i < mapped->type.rank; i++)
-        if (mapped->layout.axis[i] >= 0 && mapped->layout.axis[i] == state->vector_axis)
-            return state->slots;
+        if (mapped->layout.axis[i] >= 0 && state->axis[mapped->layout.axis[i]].spread)
+            return state->axis[mapped->layout.axis[i]].slots;
     return 0;
 }
 
@@ -230,56 +230,12 @@ void expand_region(expand_state *state, ir_region *from) {
 
 /* ---- the pass ---- */
 
-/* The element of a position in a step, from the digits that lanes, subgroups and slots hold. */
-static ir_affine position_affine(const layout_axis *digits) {
-    ir_affine affine = {0};
-    for (int i = 0; i < digits->count; i++) {
-        const layout_digit *digit = &digits->digits[i];
-        if (digit->holder != LAYOUT_LANE && digit->holder != LAYOUT_SUBGROUP &&
-            digit->holder != LAYOUT_SLOT)
-            continue;
-        int64_t divide = layout_axis_digit_stride(digits, i);
-        bool top = divide * digit->radix == layout_axis_radix(digits, digit->holder);
-        ir_affine_add(&affine, (ir_term){.holder = digit->holder,
-                                         .divide = divide,
-                                         .modulus = top ? 0 : digit->radix,
-                                         .stride = layout_axis_digit_weight(digits, i)});
-    }
-    return affine;
-}
-
-/* A digit of radix 1 spreads nothing. */
-static bool is_spread(const layout_axis *digits) {
-    return layout_axis_radix(digits, LAYOUT_LANE) > 1 ||
-           layout_axis_radix(digits, LAYOUT_SUBGROUP) > 1 ||
-           layout_axis_radix(digits, LAYOUT_SLOT) > 1;
-}
-
-static void find_vector_axis(expand_state *state) {
-    ir_module *module = state->module;
-    state->vector_axis = -1;
-    state->slots = 1;
-    state->chunk = 1;
-    for (int i = 0; i < module->axis_count; i++) {
-        const layout_axis *digits = &module->axes[i].digits;
-        if (!is_spread(digits))
-            continue;
-        if (state->vector_axis >= 0)
-            expand_fail(state, NULL, "two-lane-axes",
-                        "two axes have lanes, subgroups or slots: expand spreads one axis only");
-        state->programs_on_lanes = module->axes[i].is_program;
-        state->vector_axis = i;
-        state->slots = (int)layout_axis_radix(digits, LAYOUT_SLOT);
-        state->chunk = layout_axis_chunk(digits);
-        state->affine = position_affine(digits);
-    }
-}
-
 pass_result pass_expand(ir_module *module, pass_context *context) {
     expand_state state = {.module = module, .diagnostics = context->diagnostics};
-    find_vector_axis(&state);
     if (module->axis_count > EXPAND_MAX_AXES)
         expand_fail(&state, NULL, "too-many-axes", "more than 32 axes");
+    else
+        expand_axes(&state);
     check_program_axes(&state);
     if (state.failed)
         return PASS_FAILED;

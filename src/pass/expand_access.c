@@ -58,10 +58,14 @@ static void access_add_range(expand_state *state, expand_place *place, access_pa
     ir_builder *b = &state->builder;
     ir_value *base = NULL;
     if (axis >= 0) {
+        const expand_axis *held = &state->axis[axis];
         base = place->step[axis];
-        if (axis == state->vector_axis) {
-            index->affine = state->affine;
-            base = ir_build_binary(b, IR_MUL, base, ir_build_integer(b, BASE_I64, state->chunk));
+        if (held->spread) {
+            index->affine = held->affine;
+            base = ir_build_binary(b, IR_MUL, base, ir_build_integer(b, BASE_I64, held->chunk));
+            if (held->constant != 0)
+                base =
+                    ir_build_binary(b, IR_ADD, base, ir_build_integer(b, BASE_I64, held->constant));
             parts->vector = true;
         }
     }
@@ -83,7 +87,7 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
     ir_value *count = place->count;
     bool guarded = false;
     for (int i = 0; i < tile->type.rank; i++)
-        guarded |= count != NULL && tile->layout.axis[i] == state->vector_axis;
+        guarded |= count != NULL && tile->layout.axis[i] == place->spread;
     place->count = NULL;
     ir_value *bits = expand_inside(state, place, tile, -1);
     place->count = count;
@@ -91,13 +95,14 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
         parts_mask(state, parts, bits);
     if (!guarded)
         return;
-    if (parts->bits != NULL) {
-        parts_mask(state, parts, expand_count_bits(state, count));
+    const expand_axis *held = &state->axis[place->spread];
+    if (parts->bits != NULL || held->constant != 0) {
+        parts_mask(state, parts, expand_count_bits(state, place));
         return;
     }
     parts->access.mask_kind = IR_MASK_RANGE;
     parts->access.mask = parts_add(parts, count);
-    parts->access.mask_affine = state->affine;
+    parts->access.mask_affine = held->affine;
 }
 
 static bool is_stored_to(const ir_module *module, const ir_value *tensor) {
@@ -139,11 +144,12 @@ static void access_build(expand_state *state, expand_place *place, ir_op *op, ir
     }
 }
 
-/* Slots of an access: those of its vectors, or of the vector axis. */
-static int access_slots(const expand_state *state, const access_parts *parts) {
+/* Slots of an access: those of its vectors, or of the axis that lanes hold. */
+static int access_slots(const expand_state *state, const expand_place *place,
+                        const access_parts *parts) {
     if (!parts->vector)
         return 0;
-    return state->programs_on_lanes ? 1 : state->slots;
+    return state->programs_on_lanes ? 1 : state->axis[place->spread].slots;
 }
 
 static ir_access *access_copy(expand_state *state, const access_parts *parts, int slots) {
@@ -160,7 +166,7 @@ void expand_load(expand_state *state, expand_place *place, ir_op *op) {
     const ir_access *from = op->attributes.access;
     if (from->fill >= 0 && parts.access.mask_kind != IR_MASK_NONE)
         parts.access.fill = parts_add(&parts, expand_use(state, place, op->operands[from->fill]));
-    int slots = access_slots(state, &parts);
+    int slots = access_slots(state, place, &parts);
     base_dtype dtype = op->results[0]->type.dtype;
     ir_type type = slots > 0 ? ir_type_slots(dtype, slots) : ir_type_uniform(dtype);
     ir_op *load = ir_build_op(&state->builder, IR_LOAD, parts.count, parts.operands, 1, &type, 0);
@@ -174,7 +180,7 @@ void expand_store(expand_state *state, expand_place *place, ir_op *op) {
     access_parts parts;
     access_build(state, place, op, tile, &parts);
     ir_value *value = expand_use(state, place, tile);
-    int slots = access_slots(state, &parts);
+    int slots = access_slots(state, place, &parts);
     if (slots == 0 && value->type.form == IR_FORM_SLOTS)
         slots = value->type.slots;
     parts_add(&parts, expand_splat(state, value, slots));

@@ -20,12 +20,23 @@ typedef struct expand_range {
     int first, last;
 } expand_range;
 
+/* How lanes hold an axis: the element of a position is affine + constant + chunk * step. */
+typedef struct expand_axis {
+    bool spread; /* over lanes, subgroups or slots */
+    int slots;
+    int64_t chunk; /* elements of a step */
+    ir_affine affine;
+    int64_t constant;  /* of an exclusive or, whose terms count down */
+    ir_affine replica; /* 0 in one position of all that own the same element, more in the others */
+} expand_axis;
+
 /* Where in a sweep: one step of every axis of the nest so far. */
 typedef struct expand_place {
     ir_value *step[EXPAND_MAX_AXES]; /* uniform i64 by module axis; NULL: not in this sweep */
     ir_value
         *domain[EXPAND_MAX_AXES]; /* mapped domain that the loop bound honours; NULL: the extent */
-    ir_value *count; /* elements of the vector axis inside this guarded step; NULL: all of them */
+    int spread;                   /* the axis of the sweep that lanes or slots hold; -1: none */
+    ir_value *count; /* elements of that axis inside this guarded step; NULL: all of them */
     int32_t body;    /* number of the body being expanded: pulled cells are remembered within it */
 } expand_place;
 
@@ -40,11 +51,7 @@ typedef struct expand_state {
     int32_t value_count;
     int32_t next_body;
     ir_op *last_array; /* the next private array is declared after it, the first one first of all */
-    /* The vector axis: the module axis with lane or slot digits; -1 when there is none. */
-    int vector_axis;
-    int slots;
-    int64_t chunk;
-    ir_affine affine; /* the element of a position in a step */
+    expand_axis axis[EXPAND_MAX_AXES]; /* by module axis */
     bool programs_on_lanes;
     expand_scratch scratch[EXPAND_MAX_SCRATCH]; /* in the order of the reductions in the text */
     int scratch_count;
@@ -53,6 +60,9 @@ typedef struct expand_state {
     ir_value *program[IR_MAX_PROGRAMS];
     bool failed;
 } expand_state;
+
+/* expand_axes.c: fills state->axis. */
+void expand_axes(expand_state *state);
 
 /* expand.c */
 void expand_region(expand_state *state, ir_region *from);
@@ -80,8 +90,8 @@ ir_value *expand_axis_index(expand_state *state, const expand_place *place, int 
  * everywhere. `only_axis` < 0: all axes. */
 ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value *mapped,
                         int only_axis);
-/* bool(k): which elements of a guarded step are among its first `count`. */
-ir_value *expand_count_bits(expand_state *state, ir_value *count);
+/* bool(k): which elements of the guarded step are among its first place->count. */
+ir_value *expand_count_bits(expand_state *state, const expand_place *place);
 /* The cell of a kept value at the place. */
 ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_value *mapped);
 

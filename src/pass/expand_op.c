@@ -51,7 +51,7 @@ ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped)
 }
 
 /* The facts of a position: its range, as the numbers of the holders are bounded, and how widely it
- * is the same. Strides of digits are not negative. */
+ * is the same. */
 static void record_position(const ir_module *module, const ir_affine *affine, ir_value *value) {
     ir_position last = {.slot = value->type.slots - 1,
                         .lane = ir_module_subgroup_lanes(module) - 1,
@@ -65,7 +65,7 @@ static void record_position(const ir_module *module, const ir_affine *affine, ir
                          term->divide;
         if (term->modulus != 0 && number >= term->modulus)
             number = term->modulus - 1;
-        value->high += number * term->stride;
+        *(term->stride > 0 ? &value->high : &value->low) += number * term->stride;
     }
     if (!ir_affine_uses(affine, LAYOUT_LANE))
         value->scope = ir_affine_uses(affine, LAYOUT_SUBGROUP) ? IR_SCOPE_SUBGROUP : IR_SCOPE_GROUP;
@@ -79,8 +79,13 @@ ir_value *expand_iota(expand_state *state, const ir_affine *affine, int slots) {
     return op->results[0];
 }
 
-static ir_value *build_iota(expand_state *state) {
-    return expand_iota(state, &state->affine, state->slots);
+/* The element of a position in a step. */
+static ir_value *build_element(expand_state *state, const expand_axis *axis) {
+    ir_value *element = expand_iota(state, &axis->affine, axis->slots);
+    if (axis->constant == 0)
+        return element;
+    ir_value *constant = ir_build_integer(&state->builder, BASE_I64, axis->constant);
+    return ir_build_binary(&state->builder, IR_ADD, element, constant);
 }
 
 ir_value *expand_axis_index(expand_state *state, const expand_place *place, int axis) {
@@ -88,17 +93,20 @@ ir_value *expand_axis_index(expand_state *state, const expand_place *place, int 
     if (axis < 0)
         return ir_build_integer(b, BASE_I64, 0);
     ir_value *step = place->step[axis];
-    if (axis != state->vector_axis)
+    if (!state->axis[axis].spread)
         return step;
-    ir_value *base = ir_build_binary(b, IR_MUL, step, ir_build_integer(b, BASE_I64, state->chunk));
-    return ir_build_binary(b, IR_ADD, base, build_iota(state));
+    ir_value *chunk = ir_build_integer(b, BASE_I64, state->axis[axis].chunk);
+    ir_value *base = ir_build_binary(b, IR_MUL, step, chunk);
+    return ir_build_binary(b, IR_ADD, base, build_element(state, &state->axis[axis]));
 }
 
 /* In i32: a chunk is small. */
-ir_value *expand_count_bits(expand_state *state, ir_value *count) {
+ir_value *expand_count_bits(expand_state *state, const expand_place *place) {
     ir_builder *b = &state->builder;
-    ir_value *element = ir_build_cast(b, build_iota(state), BASE_I32, IR_ROUND_ZERO);
-    return ir_build_binary(b, IR_LT, element, ir_build_cast(b, count, BASE_I32, IR_ROUND_ZERO));
+    ir_value *element = build_element(state, &state->axis[place->spread]);
+    element = ir_build_cast(b, element, BASE_I32, IR_ROUND_ZERO);
+    ir_value *count = ir_build_cast(b, place->count, BASE_I32, IR_ROUND_ZERO);
+    return ir_build_binary(b, IR_LT, element, count);
 }
 
 static ir_value *both(expand_state *state, ir_value *a, ir_value *b) {
@@ -113,8 +121,8 @@ ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value
         ir_value *domain = mapped->type.domain[i];
         if (only_axis >= 0 && axis != only_axis)
             continue;
-        if (axis >= 0 && axis == state->vector_axis && place->count != NULL)
-            bits = both(state, bits, expand_count_bits(state, place->count));
+        if (axis >= 0 && axis == place->spread && place->count != NULL)
+            bits = both(state, bits, expand_count_bits(state, place));
         if (domain != NULL && (axis < 0 || domain != place->domain[axis]))
             bits =
                 both(state, bits,

@@ -57,7 +57,7 @@ ir_value *expand_reduce_fold(expand_state *state, const ir_op *reduce, ir_value 
 }
 
 static bool is_over_lanes(const expand_state *state, const ir_op *reduce, const ir_value *value) {
-    return expand_reduce_axis(reduce) == state->vector_axis && value->type.form == IR_FORM_SLOTS;
+    return state->axis[expand_reduce_axis(reduce)].spread && value->type.form == IR_FORM_SLOTS;
 }
 
 /* Slots folded, lanes of each subgroup combined. */

@@ -43,7 +43,7 @@ void expand_scratch_declare(expand_state *state, const ir_region *mapped) {
     if (ir_module_subgroups(state->module) == 1)
         return;
     for (const ir_op *op = mapped->first; op != NULL; op = op->next) {
-        if (op->opcode == IR_REDUCE && expand_reduce_axis(op) == state->vector_axis)
+        if (op->opcode == IR_REDUCE && state->axis[expand_reduce_axis(op)].spread)
             declare_array(state, op);
         for (int i = 0; i < op->region_count; i++)
             expand_scratch_declare(state, op->regions[i]);

@@ -201,7 +201,7 @@ static ir_value *sweep_common_domain(const sweep_state *s, int axis, bool *found
 static void sweep_axis(sweep_state *s, expand_place *place, int depth) {
     expand_state *state = s->state;
     int axis = s->sweep->attributes.axes[depth];
-    int64_t chunk = axis == state->vector_axis ? state->chunk : 1, known = 0;
+    int64_t chunk = state->axis[axis].chunk, known = 0;
     bool found;
     ir_value *domain = sweep_common_domain(s, axis, &found);
     const layout_extent *extent = state->module->axes[axis].extent;
@@ -279,5 +279,13 @@ void expand_sweep(expand_state *state, ir_op *sweep) {
                 expand_declare_array(state, sweep->results[i]);
     expand_place place;
     memset(&place, 0, sizeof place);
+    place.spread = -1;
+    for (int i = 0; i < sweep->attributes.axis_count; i++) {
+        int axis = sweep->attributes.axes[i];
+        if (state->axis[axis].spread && place.spread >= 0)
+            expand_fail(state, sweep, "two-lane-axes",
+                        "two axes of a sweep have lanes, subgroups or slots");
+        place.spread = state->axis[axis].spread ? axis : place.spread;
+    }
     sweep_nest(&s, &place, 0);
 }

@@ -3,6 +3,9 @@
  *     team 8
  *     axis row program row extent R digits group *
  *     axis N   extent N digits lane 8 | slot 4 | step *     8 lanes: the team
+ *
+ * Each axis of elements is held on its own, in the numbers of the team that its digits count; what
+ * they leave out are copies. Lanes of programs are beside those of elements.
  */
 #include "verify/verify_internal.h"
 
@@ -20,8 +23,8 @@ static const char *digits_refusal(const layout_axis *axis) {
         bool of_lane = is_of_lane(digit->holder);
         if (!of_lane && digit->holder != LAYOUT_STEP && digit->holder != LAYOUT_GROUP)
             return "slot, lane, subgroup, step and group digits";
-        if ((++counted[digit->holder] > 1 && digit->holder != LAYOUT_SLOT) || digit->stride > 1)
-            return "one digit of a holder but slot, without a stride of its own";
+        if (!of_lane && (++counted[digit->holder] > 1 || digit->stride > 1))
+            return "one step or group digit, without a stride of its own";
         if (of_lane && below != NULL && !is_of_lane(below->holder))
             return "slot, lane and subgroup digits below step and group digits";
         below = digit;
@@ -44,20 +47,38 @@ static void rule_axis_digits(verify_state *state, const ir_axis *axis) {
         verify_report(state, VERIFY_AXIS_DIGITS, NULL, reason, "axis %s has other digits", anchor);
 }
 
-/* A lane stands at one position of every axis, so that the lanes of all axes make up the team. */
+/* Where the numbers of a holder end that the digits of an axis count. */
+static int64_t counted_range(const layout_axis *digits, layout_holder holder) {
+    int64_t range = 1;
+    for (int i = 0; i < digits->count; i++) {
+        int64_t end = layout_axis_digit_stride(digits, i) * digits->digits[i].radix;
+        if (digits->digits[i].holder == holder && digits->digits[i].radix > 1 && end > range)
+            range = end;
+    }
+    return range;
+}
+
+/* The axes of elements count the lanes and subgroups of the team, those of programs that many times
+ * more. */
 static void rule_team_lanes(verify_state *state) {
-    int64_t lanes = 1, subgroups = 1;
+    int64_t lanes = 1, subgroups = 1, programs = 1;
     bool fits = true;
     for (int i = 0; i < state->module->axis_count; i++) {
         const layout_axis *digits = &state->module->axes[i].digits;
-        if (layout_axis_check(digits) == NULL)
-            fits =
-                fits && base_checked_mul(lanes, layout_axis_radix(digits, LAYOUT_LANE), &lanes) &&
-                base_checked_mul(subgroups, layout_axis_radix(digits, LAYOUT_SUBGROUP), &subgroups);
+        if (layout_axis_check(digits) != NULL)
+            continue;
+        int64_t here = counted_range(digits, LAYOUT_LANE);
+        int64_t above = counted_range(digits, LAYOUT_SUBGROUP);
+        if (state->module->axes[i].is_program)
+            fits = fits && above == 1 && base_checked_mul(programs, here, &programs);
+        else
+            lanes = here > lanes ? here : lanes;
+        subgroups = above > subgroups ? above : subgroups;
     }
-    fits = fits && subgroups == ir_module_subgroups(state->module);
+    fits = fits && base_checked_mul(lanes, programs, &lanes) &&
+           subgroups == ir_module_subgroups(state->module);
     if (!fits || !base_checked_mul(lanes, subgroups, &lanes) || lanes != state->module->lanes)
-        verify_report(state, VERIFY_AXIS_DIGITS, NULL, "the product of the lane digits is the team",
+        verify_report(state, VERIFY_AXIS_DIGITS, NULL, "the lane digits of the axes are the team",
                       "a team of %d lanes has other lane digits", state->module->lanes);
 }
 

@@ -83,8 +83,8 @@ static void rule_when_effects(verify_state *state, const ir_op *op) {
 }
 
 /* ---- strides ---- */
-/* The affine form is the logical index of the axis at every position: looked at holder by holder,
- * as both are sums over the holders. */
+/* The affine form is the logical index of the axis at every position, but for a constant: looked at
+ * holder by holder, as both are sums over the holders. */
 static bool is_along(const verify_state *state, const ir_affine *affine, const ir_axis *axis) {
     const ir_module *module = state->module;
     const struct {
@@ -93,6 +93,8 @@ static bool is_along(const verify_state *state, const ir_affine *affine, const i
     } holders[] = {{LAYOUT_LANE, ir_module_subgroup_lanes(module)},
                    {LAYOUT_SUBGROUP, ir_module_subgroups(module)},
                    {LAYOUT_SLOT, layout_axis_radix(&axis->digits, LAYOUT_SLOT)}};
+    const int64_t origin[LAYOUT_HOLDER_COUNT] = {0};
+    int64_t constant = layout_axis_logical(&axis->digits, origin);
     for (int h = 0; h < 3; h++) {
         if (holders[h].count > MOST_POSITIONS)
             return false;
@@ -102,7 +104,8 @@ static bool is_along(const verify_state *state, const ir_affine *affine, const i
             ir_position position = {.slot = numbers[LAYOUT_SLOT],
                                     .lane = numbers[LAYOUT_LANE],
                                     .subgroup = numbers[LAYOUT_SUBGROUP]};
-            if (ir_affine_at(affine, position) != layout_axis_logical(&axis->digits, numbers))
+            if (ir_affine_at(affine, position) !=
+                layout_axis_logical(&axis->digits, numbers) - constant)
                 return false;
         }
     }
@@ -117,49 +120,49 @@ static const ir_axis *axis_along(const verify_state *state, const ir_affine *aff
     return NULL;
 }
 
-/* The innermost digit of the axis that the last index walks along is of lanes or slots, and the
- * width divides it. */
-static void rule_access_width(verify_state *state, const ir_op *op) {
-    const ir_access *access = op->attributes.access;
-    if (access->width <= 1)
-        return;
-    const ir_index *last = access->rank > 0 ? &access->index[access->rank - 1] : NULL;
-    const ir_axis *axis =
-        last == NULL || last->vector >= 0 ? NULL : axis_along(state, &last->affine);
-    const layout_digit *inner =
-        axis != NULL && axis->digits.count > 0 ? &axis->digits.digits[0] : NULL;
-    if (inner == NULL || (inner->holder != LAYOUT_LANE && inner->holder != LAYOUT_SLOT) ||
-        inner->radix % access->width != 0)
-        verify_report(state, VERIFY_ACCESS_WIDTH, op,
-                      "a divisor of the innermost digit along the last dimension",
-                      "%d elements of this access are not neighbours", access->width);
-}
-
-/* Runs of `width` numbers of the holder stand in neighbouring cells. */
-static bool has_runs(const ir_affine *affine, layout_holder holder, int64_t count, int64_t width) {
+/* Runs of `width` numbers of the holder stand at one index of a dimension, or in neighbouring cells
+ * of the last one. */
+static bool has_runs(const ir_affine *affine, layout_holder holder, int64_t count, int64_t width,
+                     bool last) {
     for (int64_t i = 0; i < count; i++) {
         int64_t first = i / width * width;
         ir_position at = {.slot = holder == LAYOUT_SLOT ? i : 0,
                           .lane = holder == LAYOUT_LANE ? i : 0};
         ir_position start = {.slot = holder == LAYOUT_SLOT ? first : 0,
                              .lane = holder == LAYOUT_LANE ? first : 0};
-        if (ir_affine_at(affine, at) - ir_affine_at(affine, start) != i - first)
+        if (ir_affine_at(affine, at) - ir_affine_at(affine, start) != (last ? i - first : 0))
             return false;
     }
     return count % width == 0;
 }
 
-static void rule_scratch_width(verify_state *state, const ir_op *op) {
-    const ir_index *index = &op->attributes.access->index[0];
-    const ir_value *value = op->opcode == IR_PUT ? ir_op_stored(op) : op->results[0];
-    int64_t width = op->attributes.access->width, lanes = ir_module_subgroup_lanes(state->module);
+static bool access_has_runs(const ir_access *access, layout_holder holder, int64_t count) {
+    for (int i = 0; i < access->rank; i++)
+        if (access->index[i].vector >= 0 || !has_runs(&access->index[i].affine, holder, count,
+                                                      access->width, i == access->rank - 1))
+            return false;
+    return access->rank > 0;
+}
+
+/* Slots in a row of one lane, or lanes in a row, come to neighbouring cells. */
+static void rule_access_width(verify_state *state, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    const ir_value *value = op->opcode == IR_STORE ? ir_op_stored(op) : op->results[0];
     int64_t slots = ir_type_slot_count(&value->type);
-    if (width <= 1)
-        return;
-    if (index->vector >= 0 || (!has_runs(&index->affine, LAYOUT_SLOT, slots, width) &&
-                               !has_runs(&index->affine, LAYOUT_LANE, lanes, width)))
+    if (access->width > 1 && !access_has_runs(access, LAYOUT_SLOT, slots) &&
+        !access_has_runs(access, LAYOUT_LANE, ir_module_subgroup_lanes(state->module)))
         verify_report(state, VERIFY_ACCESS_WIDTH, op, "runs of slots, or of lanes, in a row",
-                      "%d cells of this access are not neighbours", (int)width);
+                      "%d elements of this access are not neighbours", access->width);
+}
+
+static void rule_scratch_width(verify_state *state, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    const ir_value *value = op->opcode == IR_PUT ? ir_op_stored(op) : op->results[0];
+    int64_t slots = ir_type_slot_count(&value->type);
+    if (access->width > 1 && !access_has_runs(access, LAYOUT_SLOT, slots) &&
+        !access_has_runs(access, LAYOUT_LANE, ir_module_subgroup_lanes(state->module)))
+        verify_report(state, VERIFY_ACCESS_WIDTH, op, "runs of slots, or of lanes, in a row",
+                      "%d cells of this access are not neighbours", access->width);
 }
 
 static bool mask_is_along(const verify_state *state, const ir_access *access) {
@@ -175,7 +178,8 @@ static void rule_affine_digits(verify_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
-        if (index->affine.count != 0 && axis_along(state, &index->affine) == NULL)
+        if (index->affine.count != 0 && state->module->subgroup == 0 &&
+            axis_along(state, &index->affine) == NULL)
             verify_report(state, VERIFY_AFFINE_DIGITS, op, "the weights of the digits of an axis",
                           "index %d walks along no axis", i);
     }

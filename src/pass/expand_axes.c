@@ -1,0 +1,98 @@
+/* How lanes hold each axis, from its digits.
+ *
+ *     slot 4 | lane 32 | subgroup 8 | slot 4    element lane*4 + subgroup*128 + slot % 4*1 +
+ *                                               slot/4*1024
+ *     lane 2 @2 | lane 2 @1 | lane 8 xor 3      element 3 - lane/2 % 2*1 - lane % 2*2 + lane/4*4
+ *     lane 8, where a subgroup has 32           element lane % 8*1; lane/8 numbers the copies
+ */
+#include "pass/expand_internal.h"
+
+static bool is_position(layout_holder holder) {
+    return holder == LAYOUT_LANE || holder == LAYOUT_SUBGROUP || holder == LAYOUT_SLOT;
+}
+
+static int64_t holder_range(const expand_state *state, const layout_axis *digits,
+                            layout_holder holder) {
+    return holder == LAYOUT_LANE       ? ir_module_subgroup_lanes(state->module)
+           : holder == LAYOUT_SUBGROUP ? ir_module_subgroups(state->module)
+                                       : layout_axis_radix(digits, LAYOUT_SLOT);
+}
+
+static void add_term(const expand_state *state, const layout_axis *digits, ir_affine *affine,
+                     layout_digit digit, int64_t weight) {
+    bool top = digit.stride * digit.radix == holder_range(state, digits, digit.holder);
+    ir_affine_add(affine, (ir_term){.holder = digit.holder,
+                                    .divide = digit.stride,
+                                    .modulus = top ? 0 : digit.radix,
+                                    .stride = weight});
+}
+
+/* A digit in runs of bits that the exclusive or leaves, or turns round. */
+static void add_digit(const expand_state *state, const layout_axis *digits, expand_axis *axis,
+                      layout_digit digit, int64_t weight) {
+    while (digit.radix > 1) {
+        int64_t turned = digits->exclusive_or / weight & 1, radix = digit.radix;
+        if (digits->exclusive_or != 0)
+            for (radix = 2;
+                 radix < digit.radix && (digits->exclusive_or / (weight * radix) & 1) == turned;)
+                radix *= 2;
+        layout_digit run = {.holder = digit.holder, .radix = radix, .stride = digit.stride};
+        add_term(state, digits, &axis->affine, run, turned ? -weight : weight);
+        axis->constant += turned ? (radix - 1) * weight : 0;
+        digit.stride *= radix;
+        digit.radix /= radix;
+        weight *= radix;
+    }
+}
+
+/* Positions of a holder that no digit counts are copies. */
+static void add_replicas(const expand_state *state, const layout_axis *digits, expand_axis *axis,
+                         layout_holder holder) {
+    int64_t range = holder_range(state, digits, holder);
+    for (int64_t end = 1; end < range;) {
+        int64_t next = range, after = range;
+        for (int i = 0; i < digits->count; i++) {
+            layout_digit digit = digits->digits[i];
+            int64_t stride = layout_axis_digit_stride(digits, i);
+            if (digit.holder == holder && digit.radix > 1 && stride >= end && stride < next) {
+                next = stride;
+                after = stride * digit.radix;
+            }
+        }
+        if (next > end)
+            ir_affine_add(&axis->replica, (ir_term){.holder = holder,
+                                                    .divide = end,
+                                                    .modulus = next == range ? 0 : next / end,
+                                                    .stride = 1});
+        end = after;
+    }
+}
+
+void expand_axes(expand_state *state) {
+    const ir_module *module = state->module;
+    bool elements = false;
+    for (int i = 0; i < module->axis_count; i++) {
+        const layout_axis *digits = &module->axes[i].digits;
+        expand_axis *axis = &state->axis[i];
+        *axis = (expand_axis){.slots = 1, .chunk = 1};
+        for (int k = 0; k < digits->count; k++)
+            axis->spread = axis->spread || is_position(digits->digits[k].holder);
+        if (!axis->spread)
+            continue;
+        state->programs_on_lanes = state->programs_on_lanes || module->axes[i].is_program;
+        elements = elements || !module->axes[i].is_program;
+        axis->slots = (int)layout_axis_radix(digits, LAYOUT_SLOT);
+        axis->chunk = layout_axis_chunk(digits);
+        for (int k = 0; k < digits->count; k++) {
+            layout_digit digit = digits->digits[k];
+            digit.stride = layout_axis_digit_stride(digits, k);
+            if (is_position(digit.holder))
+                add_digit(state, digits, axis, digit, layout_axis_digit_weight(digits, k));
+        }
+        add_replicas(state, digits, axis, LAYOUT_LANE);
+        add_replicas(state, digits, axis, LAYOUT_SUBGROUP);
+    }
+    if (elements && state->programs_on_lanes)
+        expand_fail(state, NULL, "two-lane-axes",
+                    "programs have lanes, and an axis of elements has lanes, subgroups or slots");
+}
