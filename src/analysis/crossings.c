@@ -185,7 +185,7 @@ static void note_uses(crossing_state *state, const ir_op *op, int sweep) {
 
 static void note_region(crossing_state *state, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        if (op->region_count == 0 && op->opcode != IR_YIELD)
+        if (op->region_count == 0 && op->opcode != IR_YIELD && op->opcode != IR_CONVERT)
             continue;
         note_uses(state, op, -1);
         for (int i = 0; i < op->result_count; i++)

@@ -73,7 +73,8 @@ static bool uses_value(const ir_op *op, const ir_value *value) {
  * below this one or outside sweeps. */
 static bool used_elsewhere(const ir_region *region, const ir_region *home, const ir_value *value) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        bool outside = region != home || op->opcode == IR_YIELD || op->region_count > 0;
+        bool outside = region != home || op->opcode == IR_YIELD || op->opcode == IR_CONVERT ||
+                       op->region_count > 0;
         if (outside && uses_value(op, value))
             return true;
         for (int r = 0; r < op->region_count; r++)

@@ -12,7 +12,7 @@ static void mark_whole(analysis_storage *storage, const ir_region *region) {
         for (int r = 0; r < op->region_count; r++)
             mark_whole(storage, op->regions[r]);
         for (int i = 0; i < op->operand_count; i++)
-            if (op->region_count > 0 || op->opcode == IR_YIELD)
+            if (op->region_count > 0 || op->opcode == IR_YIELD || op->opcode == IR_CONVERT)
                 storage->whole[op->operands[i]->number] = true;
     }
 }
@@ -44,10 +44,13 @@ static bool has_steps(const analysis_storage *storage, const ir_value *value) {
     return false;
 }
 
-static bool has_domain(const ir_value *value) {
-    for (int i = 0; i < value->type.rank; i++)
-        if (value->type.domain[i] != NULL)
+/* A loop stops where the domain ends: on an axis of one step there is none. */
+static bool has_domain(const analysis_storage *storage, const ir_value *value) {
+    for (int i = 0; i < value->type.rank; i++) {
+        int axis = storage->axes->of_value[value->number][i];
+        if (value->type.domain[i] != NULL && (axis < 0 || storage->stepped[axis]))
             return true;
+    }
     return false;
 }
 
@@ -60,10 +63,10 @@ static bool sweep_has_loops(const analysis_storage *storage, const analysis_swee
     for (int64_t i = 0; i < sweep->op_count; i++) {
         const ir_op *op = sweep->ops[i];
         for (int k = 0; k < op->operand_count; k++)
-            if (is_tile(op->operands[k]) && has_domain(op->operands[k]))
+            if (is_tile(op->operands[k]) && has_domain(storage, op->operands[k]))
                 return true;
         for (int k = 0; k < op->result_count; k++)
-            if (has_domain(op->results[k]))
+            if (has_domain(storage, op->results[k]))
                 return true;
     }
     return false;
@@ -71,7 +74,7 @@ static bool sweep_has_loops(const analysis_storage *storage, const analysis_swee
 
 static bool fits_registers(const analysis_storage *storage, const ir_value *value) {
     if (analysis_storage_is_whole(storage, value))
-        return !has_steps(storage, value) && !has_domain(value);
+        return !has_steps(storage, value) && !has_domain(storage, value);
     const ir_op *op = value->definer;
     int reduced = -1; /* a reduction of an axis of extent 1 folds none, though its sweep may */
     if (op->opcode == IR_REDUCE)

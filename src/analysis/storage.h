@@ -1,8 +1,7 @@
 /* Storage: which ways a tile value may take to its uses in later sweeps.
  *
- *     registers   no loop stands between: every axis of its sweep lies on lanes and slots, and no
- *                 domain cuts it short at run time
- *     private     always; of what a for, if or yield takes as a whole, where registers are not
+ *     registers   no loop stands between: every axis of its sweep lies on lanes and slots
+ *     private     always; of what a for, if, yield or convert takes as a whole, where registers are not
  *     reload      a load that no store can have overtaken
  *     recompute   a few cheap ops on what is reloaded and on scalars
  *     output      in the cells of an output that wait for their store (analysis/output.h)
@@ -19,7 +18,7 @@ typedef struct analysis_storage {
     const analysis_axes *axes;
     const analysis_sweeps *sweeps;
     const bool *stepped; /* by axis: the plan gives it a step digit */
-    bool *whole;         /* by value number: a for, if or yield takes it as a whole */
+    bool *whole;         /* by value number: a for, if, yield or convert takes it as a whole */
 } analysis_storage;
 
 /* Looks at the module once. `stepped` is read by every question. */
@@ -27,7 +26,7 @@ analysis_storage analysis_storage_begin(base_arena *arena, const ir_module *modu
                                         const analysis_axes *axes, const analysis_sweeps *sweeps,
                                         const bool *stepped);
 
-/* A tile value made by a for or if, or taken as a whole by one or by a yield: it and the carry that
+/* A tile value made by a for, if or convert, or taken as a whole by one or by a yield: it and the carry that
  * it goes into have one storage. */
 bool analysis_storage_is_whole(const analysis_storage *storage, const ir_value *value);
 

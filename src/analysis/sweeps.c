@@ -82,7 +82,7 @@ static bool value_is_tile(const ir_value *value) {
 }
 
 static bool op_is_tile(const ir_op *op) {
-    if (op->region_count > 0 || op->opcode == IR_YIELD)
+    if (op->region_count > 0 || op->opcode == IR_YIELD || op->opcode == IR_CONVERT)
         return false;
     for (int i = 0; i < op->result_count; i++)
         if (value_is_tile(op->results[i]))
@@ -428,7 +428,7 @@ static void visit_scalar(sweep_state *state, op_info *info) {
 
 static void visit_op(sweep_state *state, ir_op *op) {
     op_info *info = info_of(state, op);
-    if (op->region_count > 0) {
+    if (op->region_count > 0 || op->opcode == IR_CONVERT) {
         info->level = node_level(state, op) + 1;
         node_touches(state, op, info->level);
     } else if (!info->is_tile) {

@@ -11,10 +11,10 @@
  *     %q = div %e, %s            sweep 2     %e crosses from 1 to 2
  *     store %y[%row, :], %q      sweep 2
  *
- * A tile op is one with a tile (rank at least 1) among its results or operands, except for, if and
- * yield. Every tile op stands in exactly one sweep of its own region, at its first use. What its
+ * A tile op is one with a tile (rank at least 1) among its results or operands, except for, if,
+ * yield and convert, which take whole tiles. Every tile op stands in exactly one sweep of its own region, at its first use. What its
  * uses are: a user in the same sweep reads the element; a reduction's result, and a value used in
- * any other sweep or by a for, if or yield, *crosses*: it is kept, reloaded or recomputed as the
+ * any other sweep or by a for, if, yield or convert, *crosses*: it is kept, reloaded or recomputed as the
  * plan says. An op may stand in a sweep over more axes than its own only when it is *light* (see
  * below), such as the weight in t * w[None, :].
  *
@@ -38,7 +38,7 @@ typedef struct analysis_sweep {
 
 /* What runs next in a region: a sweep, or one op (scalar, for, if, yield). */
 typedef struct analysis_item {
-    ir_op *op; /* NULL: a sweep */
+    ir_op *op; /* NULL: a sweep; else a scalar op, for, if, yield or convert */
     int sweep; /* index into sweeps, -1 for an op */
 } analysis_item;
 

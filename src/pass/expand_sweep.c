@@ -172,8 +172,17 @@ static void sweep_axis_runtime(sweep_state *s, expand_place *place, int depth, i
     place->count = NULL;
 }
 
-/* The domain that everything observable in the sweep has on the axis, or NULL: the loop may stop
- * there. */
+/* An axis of one step, as straight-line code: what is kept of it stays in slots. */
+static void sweep_once(sweep_state *s, expand_place *place, int depth, ir_value *bound) {
+    place->step[s->sweep->attributes.axes[depth]] =
+        ir_build_integer(&s->state->builder, BASE_I64, 0);
+    place->count = bound;
+    sweep_nest(s, place, depth + 1);
+    place->count = NULL;
+}
+
+/* The domain that everything observable in the sweep has on the axis, or NULL: the loop over its
+ * steps may stop there. */
 static ir_value *sweep_common_domain(const sweep_state *s, int axis, bool *found) {
     ir_value *common = NULL;
     *found = false;
@@ -202,11 +211,13 @@ static void sweep_axis(sweep_state *s, expand_place *place, int depth) {
     expand_state *state = s->state;
     int axis = s->sweep->attributes.axes[depth];
     int64_t chunk = state->axis[axis].chunk, known = 0;
-    bool found;
+    bool found, once = !layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP);
     ir_value *domain = sweep_common_domain(s, axis, &found);
     const layout_extent *extent = state->module->axes[axis].extent;
     place->domain[axis] = domain;
-    if (domain != NULL)
+    if (domain != NULL && once && axis == place->spread)
+        sweep_once(s, place, depth, state->value[domain->number]);
+    else if (domain != NULL)
         sweep_axis_runtime(s, place, depth, state->value[domain->number], chunk);
     else if (layout_extent_known(&state->module->extents, extent, &known))
         sweep_axis_known(s, place, depth, known, chunk);
