@@ -46,6 +46,8 @@ static int64_t decision_column(const ir_plan *plan) {
         widen(&column, "reduce", plan->reduces[i].anchor);
     for (int i = 0; i < plan->access_count; i++)
         widen(&column, "access", plan->accesses[i].anchor);
+    for (int i = 0; i < plan->convert_count; i++)
+        widen(&column, "convert", plan->converts[i].anchor);
     for (int i = 0; i < plan->math_count; i++)
         widen(&column, "math", plan->maths[i].anchor);
     return column;
@@ -91,6 +93,10 @@ void ir_plan_print(base_text *out, const ir_plan *plan) {
         print_line_start(out, "access", plan->accesses[i].anchor, column);
         base_text_format(out, "width %d\n", plan->accesses[i].width);
     }
+    for (int i = 0; i < plan->convert_count; i++) {
+        print_line_start(out, "convert", plan->converts[i].anchor, column);
+        base_text_format(out, "%s\n", layout_class_name(plan->converts[i].mechanism));
+    }
     for (int i = 0; i < plan->math_count; i++) {
         print_line_start(out, "math", plan->maths[i].anchor, column);
         base_text_format(out, "%s\n", ir_math_form_name(plan->maths[i].form));
@@ -111,10 +117,13 @@ static uint64_t hash_text(uint64_t hash, const char *format, ...) {
 }
 
 static uint64_t hash_digits(uint64_t hash, const layout_axis *axis) {
-    for (int i = 0; i < axis->count; i++)
+    for (int i = 0; i < axis->count; i++) {
         hash = hash_text(hash, " %s %" PRId64, layout_holder_name(axis->digits[i].holder),
                          axis->digits[i].radix);
-    return hash;
+        if (layout_axis_digit_stride(axis, i) != layout_axis_default_stride(axis, i))
+            hash = hash_text(hash, " @%" PRId64, axis->digits[i].stride);
+    }
+    return axis->exclusive_or == 0 ? hash : hash_text(hash, " xor %" PRId64, axis->exclusive_or);
 }
 
 /* The line of an access; -1 without one. */
@@ -140,6 +149,8 @@ uint64_t ir_plan_hash(const ir_plan *plan) {
         hash = hash_text(hash, "\nreduce tree");
     for (int i = 0; i < plan->access_count; i++)
         hash = hash_text(hash, "\naccess width %d", plan->accesses[i].width);
+    for (int i = 0; i < plan->convert_count; i++)
+        hash = hash_text(hash, "\nconvert %s", layout_class_name(plan->converts[i].mechanism));
     for (int i = 0; i < plan->math_count; i++)
         hash = hash_text(hash, "\nmath %s", ir_math_form_name(plan->maths[i].form));
     return hash;

@@ -8,15 +8,16 @@
  *     access x.0    width 8
  *     math exp.0    portable
  *
- * A plan is complete: one line per axis, per kept tile, per reduction, access and math op, in the
- * order of the canonical IR. text/plan_parse.h reads it; planner/ makes it; pass/map.c applies it
- * and refuses a missing or unknown anchor. Lines that were read know where they stand, for
- * findings.
+ * A plan is complete: one line per axis, per kept tile, per reduction, access, conversion and math
+ * op, in the order of the canonical IR. text/plan_parse.h reads it; planner/ makes it; pass/map.c
+ * applies it and refuses a missing or unknown anchor. Lines that were read know where they stand,
+ * for findings.
  */
 #ifndef IR_PLAN_H
 #define IR_PLAN_H
 
 #include "ir/module.h"
+#include "layout/conversion.h"
 
 typedef enum ir_math_form { IR_MATH_PORTABLE } ir_math_form;
 
@@ -45,6 +46,13 @@ typedef struct ir_plan_access {
     base_location location;
 } ir_plan_access;
 
+/* How a converted tile gets from owner to owner: a mechanism that the layouts allow. */
+typedef struct ir_plan_convert {
+    const char *anchor;
+    layout_class mechanism;
+    base_location location;
+} ir_plan_convert;
+
 typedef struct ir_plan_math {
     const char *anchor;
     ir_math_form form;
@@ -72,6 +80,8 @@ typedef struct ir_plan {
     int reduce_count;
     ir_plan_access *accesses;
     int access_count;
+    ir_plan_convert *converts;
+    int convert_count;
     ir_plan_math *maths;
     int math_count;
 } ir_plan;

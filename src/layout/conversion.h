@@ -87,6 +87,13 @@ typedef struct layout_conversion {
 /* False with *fault when sizes, ranks or thread counts differ (the fault names both). */
 bool layout_convert(base_arena *arena, const layout_tile *source, const layout_tile *destination,
                     layout_conversion *conversion, layout_fault *fault);
+/* The same from axis to axis of a team, for a tile of `size` elements (0 = runtime). Where both
+ * boxes are one, all of it is converted: bit layouts stay bit layouts below it. RENAME and SHUFFLE
+ * are linear, and their steps are alike in all subgroups; what else stays in a subgroup is SCRATCH.
+ */
+bool layout_convert_axes(base_arena *arena, const layout_axis *source,
+                         const layout_axis *destination, int64_t size, int64_t lanes,
+                         int64_t subgroups, layout_conversion *conversion, layout_fault *fault);
 /* The same for two bit layouts, both onto. The texts of a fault live in the arena. */
 bool layout_convert_bits(base_arena *arena, const layout_bits *source,
                          const layout_bits *destination, layout_conversion *conversion,

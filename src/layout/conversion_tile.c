@@ -43,6 +43,44 @@ static bool comparable(base_arena *arena, const layout_tile *source, const layou
     return true;
 }
 
+/* The steps of a conversion inside subgroups do not ask which one it is. */
+static bool is_alike(const layout_conversion *conversion) {
+    const layout_shuffle *shuffle = &conversion->shuffle;
+    if (!conversion->linear)
+        return false;
+    for (int bit = shuffle->lane_bits; bit < shuffle->thread_bits; bit++)
+        if (shuffle->before[bit] != 0 || shuffle->after[bit] != 0 ||
+            shuffle->linear[bit] != 1u << bit)
+            return false;
+    return shuffle->offset_constant >> shuffle->lane_bits == 0;
+}
+
+static int64_t box_of(const layout_axis *axis) {
+    return layout_axis_digit_weight(axis, axis->count);
+}
+
+bool layout_convert_axes(base_arena *arena, const layout_axis *source,
+                         const layout_axis *destination, int64_t size, int64_t lanes,
+                         int64_t subgroups, layout_conversion *conversion, layout_fault *fault) {
+    int64_t box = box_of(source);
+    if (box != 0 && box == box_of(destination))
+        size = box;
+    layout_tile from, to;
+    if (!layout_tile_of_axis(source, size, lanes, subgroups, &from) ||
+        !layout_tile_of_axis(destination, size, lanes, subgroups, &to)) {
+        *fault = (layout_fault){.slug = "layout-mismatch",
+                                .reason = "a layout with xor has all elements of its box",
+                                .neighbour = ""};
+        return false;
+    }
+    if (!layout_convert(arena, &from, &to, conversion, fault))
+        return false;
+    bool moves = conversion->class_ == LAYOUT_RENAME || conversion->class_ == LAYOUT_SHUFFLE;
+    if (moves && !is_alike(conversion))
+        conversion->class_ = LAYOUT_SCRATCH;
+    return true;
+}
+
 /* ---- the class, by visiting ---- */
 
 /* The copy in the asker's own place, as far as digits without an axis go. */

@@ -47,7 +47,7 @@ int64_t layout_axis_weight(const layout_axis *axis, layout_holder holder) {
     return 0;
 }
 
-static int64_t default_stride(const layout_axis *axis, int digit) {
+int64_t layout_axis_default_stride(const layout_axis *axis, int digit) {
     int64_t stride = 1;
     for (int i = 0; i < digit; i++) {
         if (axis->digits[i].holder == axis->digits[digit].holder)
@@ -58,7 +58,7 @@ static int64_t default_stride(const layout_axis *axis, int digit) {
 
 int64_t layout_axis_digit_stride(const layout_axis *axis, int digit) {
     int64_t stride = axis->digits[digit].stride;
-    return stride != 0 ? stride : default_stride(axis, digit);
+    return stride != 0 ? stride : layout_axis_default_stride(axis, digit);
 }
 
 int64_t layout_axis_chunk(const layout_axis *axis) {
@@ -249,7 +249,7 @@ void layout_axis_print(base_text *out, const layout_axis *axis) {
             base_text_string(out, "*");
         else
             base_text_format(out, "%" PRId64, axis->digits[i].radix);
-        if (layout_axis_digit_stride(axis, i) != default_stride(axis, i))
+        if (layout_axis_digit_stride(axis, i) != layout_axis_default_stride(axis, i))
             base_text_format(out, " @%" PRId64, axis->digits[i].stride);
     }
     if (axis->exclusive_or != 0)

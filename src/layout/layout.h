@@ -65,6 +65,8 @@ int64_t layout_axis_weight(const layout_axis *axis, layout_holder holder);
 int64_t layout_axis_digit_weight(const layout_axis *axis, int digit);
 /* Its weight in the number of its holder, the default filled in. */
 int64_t layout_axis_digit_stride(const layout_axis *axis, int digit);
+/* What it is where none is written. */
+int64_t layout_axis_default_stride(const layout_axis *axis, int digit);
 /* Product of all radices but those of steps and groups: the elements of one step. */
 int64_t layout_axis_chunk(const layout_axis *axis);
 bool layout_axis_has(const layout_axis *axis, layout_holder holder);

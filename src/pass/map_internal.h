@@ -39,6 +39,10 @@ void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *li
 /* Reports programs that share a team where a bound, condition or domain differs between them. After
  * the axes are set. */
 void map_check_divergence(map_state *state);
+/* Reports a mechanism that cannot do the work of the conversion. */
+void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert *line);
+/* The mechanism of the conversion with this anchor. */
+layout_class map_plan_mechanism(map_state *state, const ir_op *op);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */
 const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value);
 void map_plan_out_of_order(map_state *state, const char *anchor, base_location location);

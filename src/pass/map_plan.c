@@ -73,24 +73,73 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
                                  (long long)needed, (long long)chunk, (long long)extent);
 }
 
-/* The lanes that the axis brings to the team; true when it lies on lanes, subgroups or slots. */
-static bool apply_team(map_state *state, const ir_axis *axis, base_location location) {
+/* Where the numbers of a holder end that the digits of an axis count. */
+static int64_t counted_range(const layout_axis *digits, layout_holder holder) {
+    int64_t range = 1;
+    for (int i = 0; i < digits->count; i++) {
+        int64_t end = layout_axis_digit_stride(digits, i) * digits->digits[i].radix;
+        if (digits->digits[i].holder == holder && digits->digits[i].radix > 1 && end > range)
+            range = end;
+    }
+    return range;
+}
+
+/* The team is what the axes count: the most lanes and subgroups of any. */
+static void apply_team(map_state *state, const ir_axis *axis, base_location location) {
     ir_module *module = state->module;
-    int64_t lanes = layout_axis_radix(&axis->digits, LAYOUT_LANE);
-    int64_t subgroups = layout_axis_radix(&axis->digits, LAYOUT_SUBGROUP);
+    int64_t lanes = counted_range(&axis->digits, LAYOUT_LANE);
+    int64_t subgroups = counted_range(&axis->digits, LAYOUT_SUBGROUP);
     const char *reason = NULL;
     if (lanes > 64 || (lanes & (lanes - 1)) != 0)
         reason = "lanes are a power of two up to 64";
     else if (subgroups > 1024 / lanes)
         reason = "a team has at most 1024 lanes";
-    else if (lanes > 1 || subgroups > 1)
-        module->lanes = (int)(lanes * subgroups);
-    if (reason == NULL && subgroups > 1)
-        module->subgroup = (int)lanes;
-    if (reason != NULL)
+    if (reason != NULL) {
         map_fail(state, location, "plan-axis", axis->anchor, reason,
                  "the plan gives an axis digits that do not fit");
-    return lanes > 1 || subgroups > 1 || layout_axis_radix(&axis->digits, LAYOUT_SLOT) > 1;
+        return;
+    }
+    int64_t others = module->subgroup > 0 ? module->lanes / module->subgroup : 1;
+    int64_t own = module->subgroup > 0 ? module->subgroup : module->lanes;
+    lanes = lanes > own ? lanes : own;
+    subgroups = subgroups > others ? subgroups : others;
+    module->lanes = (int)(lanes * subgroups);
+    module->subgroup = subgroups > 1 ? (int)lanes : 0;
+    if (module->lanes > 1024)
+        map_fail(state, location, "plan-axis", axis->anchor, "a team has at most 1024 lanes",
+                 "the plan gives an axis digits that do not fit");
+}
+
+static bool is_spread(const layout_axis *digits) {
+    return layout_axis_has(digits, LAYOUT_LANE) || layout_axis_has(digits, LAYOUT_SUBGROUP) ||
+           layout_axis_has(digits, LAYOUT_SLOT);
+}
+
+/* Lanes go to programs or to elements, and to one axis of each sweep. */
+static void check_spread(map_state *state) {
+    const ir_axis *axes = state->module->axes;
+    bool programs = false, elements = false, together = false;
+    for (int i = 0; i < state->module->axis_count; i++) {
+        programs = programs || (axes[i].is_program && is_spread(&axes[i].digits));
+        elements = elements || (!axes[i].is_program && is_spread(&axes[i].digits));
+    }
+    for (int64_t s = 0; s < state->sweeps.count; s++) {
+        int spread = 0;
+        for (int i = 0; i < state->sweeps.sweeps[s].axis_count; i++)
+            spread += is_spread(&axes[state->sweeps.sweeps[s].axes[i]].digits);
+        together = together || spread > 1;
+    }
+    if (together || (programs && elements))
+        map_fail(state, state->context->plan->location, "plan-axis", NULL,
+                 "one axis of each sweep with lane, subgroup or slot digits",
+                 "the plan gives several axes lanes or slots");
+}
+
+static const char *print_digits(map_state *state, const layout_axis *digits) {
+    base_text text;
+    base_text_init(&text, state->context->diagnostics->arena);
+    layout_axis_print(&text, digits);
+    return text.bytes;
 }
 
 static void apply_axes(map_state *state) {
@@ -98,7 +147,7 @@ static void apply_axes(map_state *state) {
     module->axis_count = state->axes.count;
     module->axes = BASE_NEW_ARRAY(module->arena, ir_axis, state->axes.count);
     module->lanes = 1;
-    int vector_axes = 0;
+    module->subgroup = 0;
     for (int i = 0; i < state->axes.count; i++) {
         const analysis_axis *from = &state->axes.axes[i];
         ir_axis *axis = &module->axes[i];
@@ -116,34 +165,38 @@ static void apply_axes(map_state *state) {
         if (reason != NULL)
             map_fail(state, line->location, "plan-axis", from->anchor, reason,
                      "the plan gives an axis digits that do not fit");
-        vector_axes += apply_team(state, axis, line->location);
+        else if (from->fixed != NULL && !layout_axis_equal(from->fixed, &axis->digits))
+            map_fail(state, line->location, "plan-fixed", from->anchor,
+                     print_digits(state, from->fixed),
+                     "the kernel's text fixes the layout of an axis");
+        apply_team(state, axis, line->location);
     }
-    if (vector_axes > 1)
-        map_fail(state, state->context->plan->location, "plan-axis", NULL,
-                 "one axis with lane, subgroup or slot digits",
-                 "the plan gives several axes lanes or slots");
+    check_spread(state);
 }
 
 /* ---- lines by anchor ---- */
 
-typedef enum line_kind { LINE_REDUCE, LINE_ACCESS, LINE_MATH } line_kind;
+typedef enum line_kind { LINE_REDUCE, LINE_ACCESS, LINE_CONVERT, LINE_MATH } line_kind;
 
 static int line_count(const ir_plan *plan, line_kind kind) {
-    return kind == LINE_REDUCE   ? plan->reduce_count
-           : kind == LINE_ACCESS ? plan->access_count
-                                 : plan->math_count;
+    return kind == LINE_REDUCE    ? plan->reduce_count
+           : kind == LINE_ACCESS  ? plan->access_count
+           : kind == LINE_CONVERT ? plan->convert_count
+                                  : plan->math_count;
 }
 
 static const char *line_anchor(const ir_plan *plan, line_kind kind, int i) {
-    return kind == LINE_REDUCE   ? plan->reduces[i].anchor
-           : kind == LINE_ACCESS ? plan->accesses[i].anchor
-                                 : plan->maths[i].anchor;
+    return kind == LINE_REDUCE    ? plan->reduces[i].anchor
+           : kind == LINE_ACCESS  ? plan->accesses[i].anchor
+           : kind == LINE_CONVERT ? plan->converts[i].anchor
+                                  : plan->maths[i].anchor;
 }
 
 static base_location line_location(const ir_plan *plan, line_kind kind, int i) {
-    return kind == LINE_REDUCE   ? plan->reduces[i].location
-           : kind == LINE_ACCESS ? plan->accesses[i].location
-                                 : plan->maths[i].location;
+    return kind == LINE_REDUCE    ? plan->reduces[i].location
+           : kind == LINE_ACCESS  ? plan->accesses[i].location
+           : kind == LINE_CONVERT ? plan->converts[i].location
+                                  : plan->maths[i].location;
 }
 
 static int line_find(const ir_plan *plan, line_kind kind, const char *anchor) {
@@ -159,6 +212,8 @@ static bool op_is(const ir_op *op, line_kind kind) {
         return op->opcode == IR_REDUCE;
     case LINE_ACCESS:
         return op->opcode == IR_LOAD || op->opcode == IR_STORE;
+    case LINE_CONVERT:
+        return op->opcode == IR_CONVERT;
     case LINE_MATH:
         return ir_op_is_math(op->opcode);
     }
@@ -187,6 +242,8 @@ static bool check_op(void *pointer, ir_op *op) {
         check->used[line] = true;
     if (line >= 0 && check->kind == LINE_ACCESS && !check->state->failed)
         map_check_width(check->state, op, &check->state->context->plan->accesses[line]);
+    if (line >= 0 && check->kind == LINE_CONVERT && !check->state->failed)
+        map_check_convert(check->state, op, &check->state->context->plan->converts[line]);
     return true;
 }
 
@@ -250,6 +307,11 @@ const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value) {
 int map_plan_width(map_state *state, const ir_op *op) {
     int line = line_find(state->context->plan, LINE_ACCESS, op->anchor);
     return line >= 0 ? state->context->plan->accesses[line].width : 1;
+}
+
+layout_class map_plan_mechanism(map_state *state, const ir_op *op) {
+    int line = line_find(state->context->plan, LINE_CONVERT, op->anchor);
+    return line >= 0 ? state->context->plan->converts[line].mechanism : LAYOUT_SCRATCH;
 }
 
 /* Lanes of one program that do not run in lock step may not come to one cell. */

@@ -4,11 +4,9 @@
  *     for N = 4096        every size that is known, with its value, and no other
  *     access x.0 width 8  8 neighbours: a range whose innermost digit, lanes or slots, 8 divides
  *
- *     lane 8 | slot 4 | step *      one digit of a holder but slot, in its default place, steps and
- *                                   groups above: what expand can apply, of all that layouts can
- *                                   say
- *     axis row lane 8 | group *     programs that go the same ways: no bound, condition or domain
- *                                   differs between them
+ *     lane 8 | slot 4 | step *      steps and groups above all others: what expand can apply, of
+ * all that layouts can say axis row lane 8 | group *     programs that go the same ways: no bound,
+ * condition or domain differs between them
  *
  * Digits against their extents are checked in map_plan.c, storage in map_storage.c.
  */
@@ -39,10 +37,8 @@ const char *map_digits_refusal(const layout_axis *digits) {
         bool inner = holder == LAYOUT_SLOT || holder == LAYOUT_LANE || holder == LAYOUT_SUBGROUP;
         if (holder == LAYOUT_BLOCK)
             reason = "a plan has slot, lane, subgroup, step and group digits";
-        else if (seen[holder] && holder != LAYOUT_SLOT)
-            reason = "a holder but slot has one digit of an axis";
-        else if (digits->digits[i].stride != 0)
-            reason = "a digit has no stride of its own";
+        else if (!inner && (seen[holder] || digits->digits[i].stride > 1))
+            reason = "steps and groups have one digit of an axis, without a stride of its own";
         else if (inner && outer)
             reason = "slot, lane and subgroup digits stand below step and group digits";
         seen[holder] = true;
@@ -87,7 +83,8 @@ void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *li
         const layout_axis *digits = &state->module->axes[axis].digits;
         layout_holder holder = digits->count > 0 ? digits->digits[0].holder : LAYOUT_STEP;
         if ((holder == LAYOUT_LANE || holder == LAYOUT_SLOT) &&
-            digits->digits[0].radix % line->width == 0)
+            layout_axis_digit_stride(digits, 0) == 1 &&
+            digits->digits[0].radix % line->width == 0 && digits->exclusive_or % line->width == 0)
             return;
     }
     map_fail(state, line->location, "plan-width",
@@ -95,6 +92,35 @@ void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *li
              axis < 0 ? "width 1: the last index is not a range of neighbours"
                       : "a divisor of the innermost digit of the last index, lanes or slots",
              "the plan gives an access a width that does not fit");
+}
+
+/* Of tiles with one element: nothing moves. */
+static bool is_single(const map_state *state, const ir_op *op) {
+    return state->axes.of_value[op->operands[0]->number][0] < 0;
+}
+
+void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert *line) {
+    const ir_module *module = state->module;
+    layout_conversion conversion = {.class_ = LAYOUT_FORWARD};
+    layout_fault fault;
+    if (!is_single(state, op)) {
+        const ir_axis *from = &module->axes[state->axes.of_value[op->operands[0]->number][0]];
+        const ir_axis *to = &module->axes[state->axes.of_value[op->results[0]->number][0]];
+        int64_t size = 0;
+        layout_extent_known(&module->extents, to->extent, &size);
+        if (!layout_convert_axes(module->arena, &from->digits, &to->digits, size,
+                                 ir_module_subgroup_lanes(module), ir_module_subgroups(module),
+                                 &conversion, &fault)) {
+            map_fail(state, op->location, "plan-convert", fault.reason, NULL,
+                     "a conversion between these layouts is not possible");
+            return;
+        }
+    }
+    if (line->mechanism != conversion.class_ && line->mechanism != LAYOUT_SCRATCH)
+        map_fail(state, line->location, "plan-convert", layout_class_name(line->mechanism),
+                 base_diagnostics_text(state->context->diagnostics, "%s, or scratch",
+                                       layout_class_name(conversion.class_)),
+                 "the mechanism cannot do the work of the conversion");
 }
 
 static const char *describe_divergence(const ir_op *op) {

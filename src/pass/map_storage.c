@@ -16,8 +16,7 @@ bool map_is_tile(const ir_value *value) {
 static ir_storage map_default_storage(const map_state *state, const ir_value *value) {
     for (int i = 0; i < value->type.rank; i++) {
         int axis = state->axes.of_value[value->number][i];
-        bool stepped = axis >= 0 &&
-                       layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP);
+        bool stepped = axis >= 0 && layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP);
         if (stepped || (value->type.domain[i] != NULL && axis < 0))
             return IR_STORAGE_PRIVATE;
     }

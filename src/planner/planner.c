@@ -1,4 +1,5 @@
-/* The two plans, by one function each: which digits the axes get; everything else follows.
+/* Where the kernel's text fixes owners, there is one plan (owners.c). Else two, by one function
+ * each: which digits the axes get; everything else follows.
  *
  *     row        axis N    lane 8 | slot 4 | step *       axis row  group *
  *                axis N    slot 4 | lane 32 | subgroup 8 | step *    where a team has many
@@ -44,9 +45,14 @@ static void weigh_region(const planner_state *state, const ir_region *region, in
     }
 }
 
-static int find_lane_axis(const planner_state *state) {
+static int64_t *weigh_axes(const planner_state *state) {
     int64_t *weights = BASE_NEW_ARRAY(state->arena, int64_t, state->axes.count);
     weigh_region(state, &state->module->body, 1, weights);
+    return weights;
+}
+
+static int find_lane_axis(const planner_state *state) {
+    int64_t *weights = weigh_axes(state);
     int best = -1;
     for (int i = 0; i < state->axes.count; i++)
         if (!state->axes.axes[i].is_program && (best < 0 || weights[i] > weights[best]))
@@ -108,7 +114,7 @@ static layout_axis lane_digits(const planner_state *state, const layout_extent *
     return digits;
 }
 
-static layout_axis step_digits(const planner_state *state, const layout_extent *extent) {
+layout_axis planner_step_digits(const planner_state *state, const layout_extent *extent) {
     int64_t known = 0;
     layout_axis digits = {0};
     if (layout_extent_known(&state->module->extents, extent, &known))
@@ -123,9 +129,14 @@ static void set_axes(planner_state *state, int64_t program_lanes) {
     ir_plan *plan = state->plan;
     plan->axis_count = state->axes.count;
     plan->axes = BASE_NEW_ARRAY(state->arena, ir_plan_axis, plan->axis_count);
+    for (int i = 0; i < plan->axis_count; i++)
+        plan->axes[i].anchor = state->axes.axes[i].anchor;
+    if (state->owners) {
+        planner_owners_axes(state, weigh_axes(state));
+        return;
+    }
     for (int i = 0; i < plan->axis_count; i++) {
         const analysis_axis *axis = &state->axes.axes[i];
-        plan->axes[i].anchor = axis->anchor;
         layout_axis *digits = &plan->axes[i].digits;
         if (axis->is_program) {
             if (program_lanes > 1 && axis->program == state->module->program_count - 1)
@@ -133,7 +144,7 @@ static void set_axes(planner_state *state, int64_t program_lanes) {
             push_digit(digits, LAYOUT_GROUP, 0);
         } else {
             *digits = i == state->lane_axis ? lane_digits(state, axis->extent)
-                                            : step_digits(state, axis->extent);
+                                            : planner_step_digits(state, axis->extent);
         }
     }
 }
@@ -154,13 +165,14 @@ static int access_width(const planner_state *state, const ir_op *op) {
 }
 
 typedef struct line_counts {
-    int reduces, accesses, maths;
+    int reduces, accesses, converts, maths;
 } line_counts;
 
 static bool count_line(void *pointer, ir_op *op) {
     line_counts *counts = pointer;
     counts->reduces += op->opcode == IR_REDUCE;
     counts->accesses += op->opcode == IR_LOAD || op->opcode == IR_STORE;
+    counts->converts += op->opcode == IR_CONVERT;
     counts->maths += ir_op_is_math(op->opcode);
     return true;
 }
@@ -173,6 +185,9 @@ static bool write_line(void *pointer, ir_op *op) {
     else if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
         plan->accesses[plan->access_count++] =
             (ir_plan_access){.anchor = op->anchor, .width = access_width(state, op)};
+    else if (op->opcode == IR_CONVERT)
+        plan->converts[plan->convert_count++] =
+            (ir_plan_convert){.anchor = op->anchor, .mechanism = planner_mechanism(state, op)};
     else if (ir_op_is_math(op->opcode))
         plan->maths[plan->math_count++] =
             (ir_plan_math){.anchor = op->anchor, .form = IR_MATH_PORTABLE};
@@ -185,6 +200,7 @@ static void set_lines(planner_state *state) {
     ir_region_walk(body, count_line, &counts);
     state->plan->reduces = BASE_NEW_ARRAY(state->arena, ir_plan_anchor, counts.reduces);
     state->plan->accesses = BASE_NEW_ARRAY(state->arena, ir_plan_access, counts.accesses);
+    state->plan->converts = BASE_NEW_ARRAY(state->arena, ir_plan_convert, counts.converts);
     state->plan->maths = BASE_NEW_ARRAY(state->arena, ir_plan_math, counts.maths);
     ir_region_walk(body, write_line, state);
 }
@@ -254,6 +270,9 @@ ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine 
     planner_state state = {.arena = arena, .module = module, .machine = device, .lane_axis = -1};
     state.axes = analysis_axes_find(arena, module);
     state.sweeps = analysis_sweeps_find(arena, module, &state.axes);
+    state.owners = planner_owners_are_fixed(&state);
+    if (state.owners)
+        return write_plan(&state, 1);
     if (family == PLANNER_FALLBACK)
         return plan_fallback(&state);
     const ir_op *first = NULL, *second = NULL;

@@ -12,9 +12,22 @@ typedef struct planner_state {
     const machine *machine;
     analysis_axes axes;
     analysis_sweeps sweeps;
-    ir_plan *plan; /* axes are set, in the order of analysis_axes */
-    int lane_axis; /* the element axis with lanes, -1 when there is none */
+    ir_plan *plan;            /* axes are set, in the order of analysis_axes */
+    int lane_axis;            /* the element axis with lanes, -1 when there is none or several */
+    bool owners;              /* the text fixes owners: */
+    int64_t lanes, subgroups; /* of the team that it speaks of */
 } planner_state;
+
+layout_axis planner_step_digits(const planner_state *state, const layout_extent *extent);
+
+/* owners.c: whether the text fixes any owner; then the digits of all axes (weights: of what stands
+ * on the last dimension of accesses), and the mechanism of a conversion. */
+bool planner_owners_are_fixed(const planner_state *state);
+void planner_owners_axes(planner_state *state, const int64_t *weights);
+/* False: *fault says why the layouts cannot be converted. After the axes are set. */
+bool planner_conversion(const planner_state *state, const ir_op *op, layout_conversion *conversion,
+                        layout_fault *fault);
+layout_class planner_mechanism(const planner_state *state, const ir_op *op);
 
 /* Fills plan->keeps: one line per crossing value. */
 void planner_keep(planner_state *state);

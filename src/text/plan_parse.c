@@ -24,7 +24,7 @@ typedef struct parser {
     text_ir_lexer lexer;
     ir_plan *plan;
     int64_t condition_capacity, axis_capacity, keep_capacity, reduce_capacity, access_capacity,
-        math_capacity;
+        convert_capacity, math_capacity;
 } parser;
 
 /* Reports at the current token; false. Past the limit of findings reading jumps to the end. */
@@ -186,6 +186,22 @@ static bool read_access(parser *p) {
     return true;
 }
 
+static bool read_convert(parser *p) {
+    ir_plan_convert convert = {.location = p->lexer.token.location};
+    int64_t count = p->plan->convert_count;
+    if (!read_anchor(p, &convert.anchor))
+        return false;
+    for (int i = LAYOUT_FORWARD; i <= LAYOUT_SCRATCH; i++) {
+        if (text_ir_lexer_accept(&p->lexer, layout_class_name((layout_class)i))) {
+            convert.mechanism = (layout_class)i;
+            BASE_PUSH(p->arena, p->plan->converts, count, p->convert_capacity, convert);
+            p->plan->convert_count = (int)count;
+            return true;
+        }
+    }
+    return fail(p, "plan-choice", "forward, rename, shuffle or scratch", "no such mechanism");
+}
+
 static bool read_math(parser *p) {
     ir_plan_math math = {.form = IR_MATH_PORTABLE, .location = p->lexer.token.location};
     int64_t count = p->plan->math_count;
@@ -202,8 +218,8 @@ static const struct {
     const char *kind;
     bool (*read)(parser *p);
 } decisions[] = {
-    {"axis", read_axis},     {"keep", read_keep}, {"reduce", read_reduce},
-    {"access", read_access}, {"math", read_math},
+    {"axis", read_axis},     {"keep", read_keep},       {"reduce", read_reduce},
+    {"access", read_access}, {"convert", read_convert}, {"math", read_math},
 };
 enum { DECISION_KINDS = sizeof decisions / sizeof decisions[0] };
 
@@ -218,7 +234,7 @@ static bool read_decision(parser *p, text_ir_names seen[DECISION_KINDS]) {
             return fail(p, "plan-repeats", "one line for each anchor", "decided already");
         return decisions[i].read(p);
     }
-    return fail(p, "plan-syntax", "axis, keep, reduce, access or math", "not a decision");
+    return fail(p, "plan-syntax", "axis, keep, reduce, access, convert or math", "not a decision");
 }
 
 static void skip_line(parser *p) {

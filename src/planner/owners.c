@@ -1,0 +1,133 @@
+/* Plans of kernels whose text fixes owners: it says which lanes there are, and free axes follow.
+ *
+ *     i = arange(64)                   free: lane 32 | subgroup 2, striped over the kernel's
+ * threads v = convert(t, L)                fixed: the digits of L x[row, :] of 1009 elements free:
+ * lane 32 | subgroup 2 | slot 16
+ *
+ * Of the axes of one sweep one lies on lanes: a fixed one, else the free one that stands on the
+ * last dimension of most accesses; the others are walked in steps. What does not fit 64 slots, or
+ * has a runtime extent, is walked in steps too. A conversion takes the cheaper of what moves inside
+ * subgroups and what goes through scratch.
+ */
+#include "planner/planner_internal.h"
+
+#include "layout/conversion.h"
+
+enum { MOST_SLOTS = 64 };
+
+bool planner_owners_are_fixed(const planner_state *state) {
+    for (int i = 0; i < state->axes.count; i++)
+        if (state->axes.axes[i].fixed != NULL)
+            return true;
+    return false;
+}
+
+static int64_t counted_range(const layout_axis *digits, layout_holder holder) {
+    int64_t range = 1;
+    for (int i = 0; i < digits->count; i++) {
+        int64_t end = layout_axis_digit_stride(digits, i) * digits->digits[i].radix;
+        if (digits->digits[i].holder == holder && digits->digits[i].radix > 1 && end > range)
+            range = end;
+    }
+    return range;
+}
+
+/* Lanes and subgroups of the team. */
+static void find_team(planner_state *state) {
+    state->lanes = state->subgroups = 1;
+    for (int i = 0; i < state->axes.count; i++) {
+        const layout_axis *fixed = state->axes.axes[i].fixed;
+        int64_t lanes = fixed == NULL ? 1 : counted_range(fixed, LAYOUT_LANE);
+        int64_t subgroups = fixed == NULL ? 1 : counted_range(fixed, LAYOUT_SUBGROUP);
+        state->lanes = lanes > state->lanes ? lanes : state->lanes;
+        state->subgroups = subgroups > state->subgroups ? subgroups : state->subgroups;
+    }
+}
+
+static void push_digit(layout_axis *digits, layout_holder holder, int64_t radix) {
+    if (radix != 1)
+        digits->digits[digits->count++] = (layout_digit){.holder = holder, .radix = radix};
+}
+
+static layout_axis striped_digits(const planner_state *state, const layout_extent *extent) {
+    layout_axis digits = {0};
+    int64_t known = 0, slots = 1, threads = state->lanes * state->subgroups;
+    bool is_known = layout_extent_known(&state->module->extents, extent, &known);
+    push_digit(&digits, LAYOUT_LANE, state->lanes);
+    push_digit(&digits, LAYOUT_SUBGROUP, state->subgroups);
+    while (is_known && slots < MOST_SLOTS && threads * slots < known)
+        slots *= 2;
+    push_digit(&digits, LAYOUT_SLOT, slots);
+    int64_t elements = threads * slots;
+    if (!is_known || elements < known)
+        digits.digits[digits.count++] = (layout_digit){
+            .holder = LAYOUT_STEP, .radix = is_known ? (known + elements - 1) / elements : 0};
+    return digits;
+}
+
+/* A sweep over this axis has another one on lanes. */
+static bool is_beside(const planner_state *state, int axis, const bool *spread) {
+    for (int64_t s = 0; s < state->sweeps.count; s++) {
+        const analysis_sweep *sweep = &state->sweeps.sweeps[s];
+        bool has = false, other = false;
+        for (int i = 0; i < sweep->axis_count; i++) {
+            has = has || sweep->axes[i] == axis;
+            other = other || (sweep->axes[i] != axis && spread[sweep->axes[i]]);
+        }
+        if (has && other)
+            return true;
+    }
+    return false;
+}
+
+void planner_owners_axes(planner_state *state, const int64_t *weights) {
+    bool *spread = BASE_NEW_ARRAY(state->arena, bool, state->axes.count);
+    bool *settled = BASE_NEW_ARRAY(state->arena, bool, state->axes.count);
+    find_team(state);
+    for (int i = 0; i < state->axes.count; i++) {
+        spread[i] = state->axes.axes[i].fixed != NULL;
+        settled[i] = spread[i] || state->axes.axes[i].is_program;
+        if (spread[i])
+            state->plan->axes[i].digits = *state->axes.axes[i].fixed;
+        else if (state->axes.axes[i].is_program)
+            push_digit(&state->plan->axes[i].digits, LAYOUT_GROUP, 0);
+    }
+    for (;;) {
+        int best = -1;
+        for (int i = 0; i < state->axes.count; i++)
+            if (!settled[i] && (best < 0 || weights[i] > weights[best]))
+                best = i;
+        if (best < 0)
+            return;
+        settled[best] = true;
+        spread[best] = !is_beside(state, best, spread);
+        state->plan->axes[best].digits =
+            spread[best] ? striped_digits(state, state->axes.axes[best].extent)
+                         : planner_step_digits(state, state->axes.axes[best].extent);
+    }
+}
+
+/* ---- conversions ---- */
+bool planner_conversion(const planner_state *state, const ir_op *op, layout_conversion *conversion,
+                        layout_fault *fault) {
+    int from = state->axes.of_value[op->operands[0]->number][0];
+    int to = state->axes.of_value[op->results[0]->number][0];
+    int64_t size = 0;
+    *conversion = (layout_conversion){.class_ = LAYOUT_FORWARD};
+    if (from < 0 || to < 0)
+        return true;
+    layout_extent_known(&state->module->extents, op->results[0]->type.extent[0], &size);
+    return layout_convert_axes(state->arena, &state->plan->axes[from].digits,
+                               &state->plan->axes[to].digits, size, state->lanes, state->subgroups,
+                               conversion, fault);
+}
+
+layout_class planner_mechanism(const planner_state *state, const ir_op *op) {
+    layout_conversion conversion;
+    layout_fault fault;
+    if (!planner_conversion(state, op, &conversion, &fault) || conversion.class_ != LAYOUT_SHUFFLE)
+        return conversion.class_ <= LAYOUT_RENAME ? conversion.class_ : LAYOUT_SCRATCH;
+    layout_price price = layout_price_of_bits(
+        &conversion, base_dtype_size(op->results[0]->type.dtype), &state->machine->costs, NULL);
+    return price.shuffles <= price.scratch || price.scratch < 0 ? LAYOUT_SHUFFLE : LAYOUT_SCRATCH;
+}
