@@ -22,6 +22,7 @@
 #include "base/dtype.h"
 #include "ir/affine.h"
 #include "ir/ops.h"
+#include "layout/conversion.h"
 #include "layout/extent.h"
 #include "layout/layout.h"
 
@@ -171,6 +172,7 @@ typedef struct ir_list {
 typedef struct ir_attributes {
     ir_constant constant;        /* constant */
     const layout_extent *extent; /* size, arange, private */
+    layout_class mechanism;      /* convert, from level mapped on */
     const layout_axis *layout;   /* convert; arange that fixes its owner, else NULL. A rank-1 tile
                                     of up to as many elements as the digits have positions */
     int parameter;               /* parameter: index into module->parameters */

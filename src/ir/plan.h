@@ -17,7 +17,6 @@
 #define IR_PLAN_H
 
 #include "ir/module.h"
-#include "layout/conversion.h"
 
 typedef enum ir_math_form { IR_MATH_PORTABLE } ir_math_form;
 

@@ -200,6 +200,8 @@ uint32_t layout_conversion_source(const layout_conversion *conversion, uint32_t 
 
 const char *layout_class_name(layout_class class_) {
     switch (class_) {
+    case LAYOUT_UNDECIDED:
+        return "undecided";
     case LAYOUT_FORWARD:
         return "forward";
     case LAYOUT_RENAME:

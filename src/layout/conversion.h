@@ -23,6 +23,7 @@
 #include "layout/tile.h"
 
 typedef enum layout_class {
+    LAYOUT_UNDECIDED, /* not a class: nothing is known yet */
     LAYOUT_FORWARD,
     LAYOUT_RENAME,
     LAYOUT_SHUFFLE,

@@ -90,8 +90,8 @@ uint64_t pass_attributes_hash(uint64_t hash, const ir_op *op) {
         hash = pass_hash_extent(hash, a->extent);
     if (has_monoid(op->opcode))
         hash = pass_hash_word(pass_hash_word(hash, (int64_t)a->monoid), (int64_t)a->nan);
-    int64_t words[] = {a->parameter, a->axis, (int64_t)a->rounding, (int64_t)a->scope,
-                       a->axis_count};
+    int64_t words[] = {a->parameter,      a->axis,       (int64_t)a->rounding,
+                       (int64_t)a->scope, a->axis_count, (int64_t)a->mechanism};
     hash = hash_affine(base_hash_bytes(hash, words, sizeof words), &a->affine);
     hash = hash_list(hash_list(hash, &a->lanes), &a->slots);
     for (int i = 0; i < a->axis_count; i++)
@@ -142,7 +142,7 @@ bool pass_attributes_equal(const ir_op *left, const ir_op *right) {
     if (has_monoid(left->opcode) && (a->monoid != b->monoid || a->nan != b->nan))
         return false;
     return a->extent == b->extent && a->parameter == b->parameter && a->axis == b->axis &&
-           a->rounding == b->rounding && a->scope == b->scope &&
+           a->rounding == b->rounding && a->scope == b->scope && a->mechanism == b->mechanism &&
            ir_affine_equal(&a->affine, &b->affine) && list_equal(&a->lanes, &b->lanes) &&
            list_equal(&a->slots, &b->slots) && layout_equal(a->layout, b->layout) &&
            access_equal(a->access, b->access);

@@ -105,6 +105,13 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
     parts->access.mask_affine = held->affine;
 }
 
+/* Of the lanes that own one element, one stores it. */
+static void access_add_copies(expand_state *state, const expand_place *place, access_parts *parts) {
+    ir_value *first = place->spread < 0 ? NULL : expand_first_copy(state, place->spread);
+    if (first != NULL)
+        parts_mask(state, parts, expand_splat_lane(state, first, state->axis[place->spread].slots));
+}
+
 static bool is_stored_to(const ir_module *module, const ir_value *tensor) {
     for (int i = 0; i < module->parameter_count; i++)
         if (module->parameters[i].value == tensor)
@@ -133,6 +140,8 @@ static void access_build(expand_state *state, expand_place *place, ir_op *op, ir
         else
             access_add_value(state, parts, index, value, old->inside, tensor->extent[i]);
     }
+    if (op->opcode == IR_STORE && place != NULL && parts->vector)
+        access_add_copies(state, place, parts);
     access_add_domain(state, place, parts, tile);
     if (op->opcode == IR_LOAD && state->active != NULL &&
         is_stored_to(state->module, op->operands[0]))

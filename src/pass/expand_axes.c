@@ -68,6 +68,36 @@ static void add_replicas(const expand_state *state, const layout_axis *digits, e
     }
 }
 
+/* What a reduction of the axis brings together. */
+static void add_partners(expand_state *state, const layout_axis *digits, expand_axis *axis) {
+    int64_t *masks = BASE_NEW_ARRAY(state->module->arena, int64_t, 64);
+    int count = 0;
+    axis->lanes = layout_axis_radix(digits, LAYOUT_LANE);
+    axis->subgroups = layout_axis_radix(digits, LAYOUT_SUBGROUP);
+    int64_t found = 1;
+    for (int64_t stride = 1; stride < ir_module_subgroups(state->module); stride++)
+        for (int k = 0; k < digits->count; k++) {
+            layout_digit digit = digits->digits[k];
+            if (digit.holder != LAYOUT_SUBGROUP || digit.radix == 1 ||
+                layout_axis_digit_stride(digits, k) != stride)
+                continue;
+            found *= digit.radix;
+            ir_affine_add(&axis->partials,
+                          (ir_term){.holder = LAYOUT_SLOT,
+                                    .divide = found / digit.radix,
+                                    .modulus = found == axis->subgroups ? 0 : digit.radix,
+                                    .stride = stride});
+        }
+    for (int bit = 1; bit < ir_module_subgroup_lanes(state->module); bit *= 2)
+        for (int k = 0; k < digits->count; k++) {
+            int64_t stride = layout_axis_digit_stride(digits, k);
+            if (digits->digits[k].holder == LAYOUT_LANE && bit >= stride &&
+                bit < stride * digits->digits[k].radix)
+                masks[count++] = bit;
+        }
+    axis->lane_bits = (ir_list){.count = count, .items = masks};
+}
+
 void expand_axes(expand_state *state) {
     const ir_module *module = state->module;
     bool elements = false;
@@ -89,6 +119,7 @@ void expand_axes(expand_state *state) {
             if (is_position(digit.holder))
                 add_digit(state, digits, axis, digit, layout_axis_digit_weight(digits, k));
         }
+        add_partners(state, digits, axis);
         add_replicas(state, digits, axis, LAYOUT_LANE);
         add_replicas(state, digits, axis, LAYOUT_SUBGROUP);
     }

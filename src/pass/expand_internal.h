@@ -8,9 +8,10 @@
 
 enum { EXPAND_MAX_AXES = 32, EXPAND_MAX_REDUCES = 64, EXPAND_MAX_SCRATCH = 256 };
 
-/* The scratch array of a reduction over several subgroups: a cell for each partial result. */
+/* The scratch array of a reduction over several subgroups, a cell for each partial result; or of a
+ * conversion, a cell for each element. */
 typedef struct expand_scratch {
-    const ir_op *reduce;
+    const ir_op *user;
     ir_value *array;
     ir_value *token; /* its state at the place that is being written */
 } expand_scratch;
@@ -28,6 +29,9 @@ typedef struct expand_axis {
     ir_affine affine;
     int64_t constant;  /* of an exclusive or, whose terms count down */
     ir_affine replica; /* 0 in one position of all that own the same element, more in the others */
+    int64_t lanes, subgroups; /* that its digits tell apart */
+    ir_list lane_bits;        /* masks of the lane number: what its lane digits count */
+    ir_affine partials;       /* the subgroups that hold different elements, by slot */
 } expand_axis;
 
 /* Where in a sweep: one step of every axis of the nest so far. */
@@ -53,7 +57,7 @@ typedef struct expand_state {
     ir_op *last_array; /* the next private array is declared after it, the first one first of all */
     expand_axis axis[EXPAND_MAX_AXES]; /* by module axis */
     bool programs_on_lanes;
-    expand_scratch scratch[EXPAND_MAX_SCRATCH]; /* in the order of the reductions in the text */
+    expand_scratch scratch[EXPAND_MAX_SCRATCH]; /* in the order of their users in the text */
     int scratch_count;
     expand_range released; /* arrays that a loop uses again: a sync on the way releases them */
     ir_value *active;      /* bool(1): lanes with a program of their own; NULL: all */
@@ -112,15 +116,40 @@ ir_value *expand_reduce_identity(expand_state *state, const ir_op *reduce);
 ir_value *expand_reduce_fold(expand_state *state, const ir_op *reduce, ir_value *value);
 /* The module axis that is reduced. */
 int expand_reduce_axis(const ir_op *op);
+/* Its partial results are in several subgroups. */
+bool expand_reduce_meets(const expand_state *state, const ir_op *op);
 
-/* expand_scratch.c: declares the arrays of all reductions over several subgroups. */
+/* expand_convert.c: a conversion between two layouts; how many cells of scratch it needs. */
+void expand_convert(expand_state *state, ir_op *op);
+int64_t expand_convert_cells(expand_state *state, const ir_op *op);
+
+/* The element of a position on an axis that lanes hold, of its first step. */
+ir_value *expand_element(expand_state *state, int axis);
+/* bool(1): the one position of all that own an element; NULL: each element has one owner. */
+ir_value *expand_first_copy(expand_state *state, int axis);
+/* T(1) in all slots of T(k). */
+ir_value *expand_splat_lane(expand_state *state, ir_value *value, int slots);
+
+/* Every lane puts its slots into the array of the conversion and gets those that it owns then. */
+typedef struct expand_exchange {
+    const ir_op *user;
+    ir_value *value, *put, *get;       /* what is put; cells, i64(k) */
+    ir_value *put_inside, *get_inside; /* bool(k); NULL: all of them */
+    int slots;                         /* of the result */
+} expand_exchange;
+ir_value *expand_scratch_exchange(expand_state *state, const expand_exchange *exchange);
+
+/* expand_scratch.c: declares the arrays of all reductions over several subgroups, and of
+ * conversions. */
 void expand_scratch_declare(expand_state *state, const ir_region *mapped);
-/* The arrays of the reductions inside a mapped op. */
+/* The arrays whose users stand inside a mapped op. */
 expand_range expand_scratch_inside(const expand_state *state, const ir_op *op);
 /* Puts the partial results of reductions that end together, synchronises once, and gives the
  * combined values. The values are T(1), one for each subgroup; NULL ones are passed over. */
 void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int count,
                             ir_value **values);
+/* T(1) that is alike in all lanes, as a uniform. */
+ir_value *expand_uniform(expand_state *state, ir_value *value);
 /* Tokens as the last carries of a loop, or results of a branch. Before the op is made: operands and
  * types of the range, appended. */
 void expand_tokens_before(expand_state *state, expand_range range, bool loop, ir_value **operands,

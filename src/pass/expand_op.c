@@ -88,6 +88,28 @@ static ir_value *build_element(expand_state *state, const expand_axis *axis) {
     return ir_build_binary(&state->builder, IR_ADD, element, constant);
 }
 
+ir_value *expand_element(expand_state *state, int axis) {
+    return build_element(state, &state->axis[axis]);
+}
+
+ir_value *expand_first_copy(expand_state *state, int axis) {
+    if (state->axis[axis].replica.count == 0)
+        return NULL;
+    ir_value *copy = expand_iota(state, &state->axis[axis].replica, 1);
+    return ir_build_binary(&state->builder, IR_LT, copy,
+                           ir_build_integer(&state->builder, BASE_I64, 1));
+}
+
+ir_value *expand_splat_lane(expand_state *state, ir_value *value, int slots) {
+    if (value->type.slots == slots)
+        return value;
+    ir_type type = ir_type_slots(value->type.dtype, slots);
+    ir_op *op = ir_build_op(&state->builder, IR_RENAME, 1, &value, 1, &type, 0);
+    op->attributes.slots =
+        (ir_list){.count = slots, .items = BASE_NEW_ARRAY(state->module->arena, int64_t, slots)};
+    return op->results[0];
+}
+
 ir_value *expand_axis_index(expand_state *state, const expand_place *place, int axis) {
     ir_builder *b = &state->builder;
     if (axis < 0)
@@ -224,7 +246,9 @@ void expand_op(expand_state *state, expand_place *place, ir_op *op) {
             expand_store(state, place, op);
         break;
     case IR_SHAPE_OTHER:
-        if (op->opcode == IR_PAD)
+        if (op->opcode == IR_CONVERT)
+            expand_convert(state, op);
+        else if (op->opcode == IR_PAD)
             *result = expand_pad(state, place, op);
         else /* expand, drop, broadcast: the same element */
             *result = expand_use(state, place, op->operands[0]);

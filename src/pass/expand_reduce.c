@@ -60,16 +60,27 @@ static bool is_over_lanes(const expand_state *state, const ir_op *reduce, const 
     return state->axis[expand_reduce_axis(reduce)].spread && value->type.form == IR_FORM_SLOTS;
 }
 
-/* Slots folded, lanes of each subgroup combined. */
+bool expand_reduce_meets(const expand_state *state, const ir_op *op) {
+    int axis = expand_reduce_axis(op);
+    return axis >= 0 && state->axis[axis].spread && state->axis[axis].subgroups > 1;
+}
+
+/* Slots folded, lanes of each subgroup combined that hold different elements. */
 static ir_value *reduce_lanes(expand_state *state, const ir_op *reduce, ir_value *value) {
+    const expand_axis *axis = &state->axis[expand_reduce_axis(reduce)];
     base_dtype dtype = value->type.dtype;
-    bool alone = ir_module_subgroups(state->module) == 1;
+    bool all = axis->lanes == ir_module_subgroup_lanes(state->module);
+    bool alone = all && ir_module_subgroups(state->module) == 1;
     if (value->type.slots > 1)
         value = build_collective(state, IR_FOLD, reduce, value, ir_type_slots(dtype, 1));
-    value = build_collective(state, IR_COMBINE, reduce, value,
-                             alone ? ir_type_uniform(dtype) : ir_type_slots(dtype, 1));
-    value->scope = alone ? IR_SCOPE_NONE : IR_SCOPE_SUBGROUP;
-    return value;
+    if (alone)
+        return build_collective(state, IR_COMBINE, reduce, value, ir_type_uniform(dtype));
+    if (axis->lanes > 1) {
+        value = build_collective(state, IR_COMBINE, reduce, value, ir_type_slots(dtype, 1));
+        value->definer->attributes.lanes = all ? (ir_list){0} : axis->lane_bits;
+        value->scope = IR_SCOPE_SUBGROUP;
+    }
+    return axis->subgroups > 1 ? value : expand_uniform(state, value);
 }
 
 /* The carries at the end of the reduced axis: slots folded, lanes combined, subgroups joined

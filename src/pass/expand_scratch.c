@@ -13,38 +13,41 @@
  *     for: max.0, sum.0       sync publish(max.0) release(sum.0) ... sync publish(sum.0)
  * release(max.0) for: max.0              sync publish(max.0) ... sync release(max.0)
  *
+ * A conversion through scratch has an array too, of a cell for each element, and the same rules.
+ *
  * Tokens are carried through loops and branches as their last carries. A token that is free may be
  * carried as a published one: it asks for a release before the next put, no more.
  */
 #include "pass/expand_internal.h"
 
 /* ---- declaration ---- */
-static void declare_array(expand_state *state, const ir_op *reduce) {
+static void declare_array(expand_state *state, const ir_op *user, base_dtype dtype, int64_t cells) {
     ir_module *module = state->module;
     if (state->scratch_count == EXPAND_MAX_SCRATCH) {
-        expand_fail(state, reduce, "too-many-reductions",
-                    "more than 256 reductions over several subgroups");
+        expand_fail(state, user, "too-many-arrays",
+                    "more than 256 reductions and conversions over several subgroups");
         return;
     }
-    base_dtype element = reduce->operands[0]->type.dtype;
     ir_type types[2] = {{.form = IR_FORM_SCRATCH, .rank = 1}, {.form = IR_FORM_TOKEN}};
-    types[0].dtype = types[1].dtype = ir_monoid_state(reduce->attributes.monoid, element);
-    types[0].extent[0] =
-        layout_extent_constant(&module->extents, ir_module_subgroups(state->module));
-    state->builder.location = reduce->location;
+    types[0].dtype = types[1].dtype = dtype == BASE_INDEX ? BASE_I64 : dtype;
+    types[0].extent[0] = layout_extent_constant(&module->extents, cells);
+    state->builder.location = user->location;
     ir_op *op = ir_build_op(&state->builder, IR_SCRATCH, 0, NULL, 2, types, 0);
     op->attributes.extent = types[0].extent[0];
     op->results[1]->type.scratch = op->results[0];
     state->scratch[state->scratch_count++] =
-        (expand_scratch){.reduce = reduce, .array = op->results[0], .token = op->results[1]};
+        (expand_scratch){.user = user, .array = op->results[0], .token = op->results[1]};
 }
 
 void expand_scratch_declare(expand_state *state, const ir_region *mapped) {
-    if (ir_module_subgroups(state->module) == 1)
-        return;
     for (const ir_op *op = mapped->first; op != NULL; op = op->next) {
-        if (op->opcode == IR_REDUCE && state->axis[expand_reduce_axis(op)].spread)
-            declare_array(state, op);
+        const ir_value *operand = op->operand_count > 0 ? op->operands[0] : NULL;
+        if (op->opcode == IR_REDUCE && expand_reduce_meets(state, op))
+            declare_array(state, op, ir_monoid_state(op->attributes.monoid, operand->type.dtype),
+                          ir_module_subgroups(state->module));
+        int64_t cells = op->opcode == IR_CONVERT ? expand_convert_cells(state, op) : 0;
+        if (cells > 0)
+            declare_array(state, op, operand->type.dtype, cells);
         for (int i = 0; i < op->region_count; i++)
             expand_scratch_declare(state, op->regions[i]);
     }
@@ -59,7 +62,7 @@ static bool stands_inside(const ir_op *op, const ir_op *outer) {
 expand_range expand_scratch_inside(const expand_state *state, const ir_op *op) {
     expand_range range = {0};
     for (int i = 0; i < state->scratch_count; i++) {
-        if (!stands_inside(state->scratch[i].reduce, op))
+        if (!stands_inside(state->scratch[i].user, op))
             continue;
         range.first = range.last == 0 ? i : range.first;
         range.last = i + 1;
@@ -67,9 +70,9 @@ expand_range expand_scratch_inside(const expand_state *state, const ir_op *op) {
     return range;
 }
 
-static expand_scratch *scratch_of(expand_state *state, const ir_op *reduce) {
+static expand_scratch *scratch_of(expand_state *state, const ir_op *user) {
     for (int i = 0; i < state->scratch_count; i++)
-        if (state->scratch[i].reduce == reduce)
+        if (state->scratch[i].user == user)
             return &state->scratch[i];
     return NULL;
 }
@@ -129,10 +132,13 @@ static void build_put(expand_state *state, expand_scratch *scratch, ir_value *va
 /* All partial results in the slots of every lane; past the last one the identity. */
 static ir_value *build_get(expand_state *state, expand_scratch *scratch) {
     ir_builder *b = &state->builder;
-    int subgroups = ir_module_subgroups(state->module), slots = 1;
+    const expand_axis *axis = &state->axis[expand_reduce_axis(scratch->user)];
+    int64_t subgroups = axis->subgroups;
+    int slots = 1;
     while (slots < subgroups)
         slots *= 2;
     ir_access *access = build_access(state, LAYOUT_SLOT);
+    access->index[0].affine = axis->partials;
     ir_value *operands[4] = {scratch->array};
     int count = 1;
     if (slots != subgroups) {
@@ -141,7 +147,7 @@ static ir_value *build_get(expand_state *state, expand_scratch *scratch) {
         access->mask = count;
         operands[count++] = ir_build_integer(b, BASE_I64, subgroups);
         access->fill = count;
-        operands[count++] = expand_reduce_identity(state, scratch->reduce);
+        operands[count++] = expand_reduce_identity(state, scratch->user);
     }
     operands[count++] = scratch->token;
     ir_type type = ir_type_slots(scratch->array->type.dtype, slots);
@@ -151,7 +157,7 @@ static ir_value *build_get(expand_state *state, expand_scratch *scratch) {
     return get->results[0];
 }
 
-static ir_value *build_uniform(expand_state *state, ir_value *value) {
+ir_value *expand_uniform(expand_state *state, ir_value *value) {
     ir_type type = ir_type_uniform(value->type.dtype);
     return ir_build_op(&state->builder, IR_UNIFORM, 1, &value, 1, &type, 0)->results[0];
 }
@@ -196,8 +202,52 @@ void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int coun
         ir_value *all = build_get(state, scratch_of(state, reduces[i]));
         ir_value *folded = expand_reduce_fold(state, reduces[i], all);
         folded->scope = IR_SCOPE_GROUP;
-        values[i] = build_uniform(state, folded);
+        values[i] = expand_uniform(state, folded);
     }
+}
+
+/* ---- conversions ---- */
+/* Operands after the array: the cells, a mask, then (put) the value, then the token. */
+static ir_access *exchange_access(expand_state *state, ir_value *cells, ir_value *inside,
+                                  ir_value **operands, int *count) {
+    ir_access *access = BASE_NEW(state->module->arena, ir_access);
+    *access = (ir_access){.rank = 1, .fill = -1, .mask = -1, .width = 1};
+    access->index[0] = (ir_index){.kind = IR_INDEX_AFFINE, .operand = -1, .vector = *count};
+    operands[(*count)++] = cells;
+    if (inside != NULL) {
+        access->mask_kind = IR_MASK_BITS;
+        access->mask = *count;
+        operands[(*count)++] = inside;
+    }
+    return access;
+}
+
+ir_value *expand_scratch_exchange(expand_state *state, const expand_exchange *exchange) {
+    ir_builder *b = &state->builder;
+    expand_scratch *scratch = scratch_of(state, exchange->user);
+    if (scratch == NULL)
+        return exchange->value;
+    if (scratch->token->type.state == IR_TOKEN_PUBLISHED)
+        build_sync(state, state->released);
+    ir_value *operands[5] = {scratch->array};
+    int count = 1;
+    ir_access *access =
+        exchange_access(state, exchange->put, exchange->put_inside, operands, &count);
+    operands[count++] = exchange->value;
+    operands[count++] = scratch->token;
+    ir_type type = scratch->token->type;
+    type.state = IR_TOKEN_WRITTEN;
+    ir_op *put = ir_build_op(b, IR_PUT, count, operands, 1, &type, 0);
+    put->attributes.access = access;
+    scratch->token = put->results[0];
+    build_sync(state, state->released);
+    count = 1;
+    access = exchange_access(state, exchange->get, exchange->get_inside, operands, &count);
+    operands[count++] = scratch->token;
+    type = ir_type_slots(scratch->array->type.dtype, exchange->slots);
+    ir_op *get = ir_build_op(b, IR_GET, count, operands, 1, &type, 0);
+    get->attributes.access = access;
+    return get->results[0];
 }
 
 /* ---- loops and branches ---- */

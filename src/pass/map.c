@@ -253,6 +253,12 @@ static void map_control(map_state *state, ir_op *op) {
     state->builder.region = outer;
 }
 
+static void map_convert(map_state *state, ir_op *op) {
+    ir_op *copy = map_copy_op(state, op);
+    copy->results[0]->storage = state->storage[op->results[0]->number];
+    copy->attributes.mechanism = map_plan_mechanism(state, op);
+}
+
 static void map_region(map_state *state, ir_region *from, ir_region *to) {
     const analysis_schedule *schedule = analysis_sweeps_schedule(&state->sweeps, from);
     state->builder.region = to;
@@ -262,6 +268,8 @@ static void map_region(map_state *state, ir_region *from, ir_region *to) {
             map_sweep(state, item->sweep);
         else if (item->op->region_count > 0)
             map_control(state, item->op);
+        else if (item->op->opcode == IR_CONVERT)
+            map_convert(state, item->op);
         else
             map_copy_op(state, item->op);
     }

@@ -165,7 +165,7 @@ static void apply_axes(map_state *state) {
         if (reason != NULL)
             map_fail(state, line->location, "plan-axis", from->anchor, reason,
                      "the plan gives an axis digits that do not fit");
-        else if (from->fixed != NULL && !layout_axis_equal(from->fixed, &axis->digits))
+        else if (from->fixed != NULL && !layout_axis_same(from->fixed, &axis->digits))
             map_fail(state, line->location, "plan-fixed", from->anchor,
                      print_digits(state, from->fixed),
                      "the kernel's text fixes the layout of an axis");

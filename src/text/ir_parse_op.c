@@ -189,6 +189,16 @@ static bool read_layout(text_ir_parser *parser, ir_attributes *attributes) {
     return text_ir_read_digits(parser, digits);
 }
 
+static bool read_mechanism(text_ir_parser *parser, layout_class *mechanism) {
+    for (int i = LAYOUT_FORWARD; i <= LAYOUT_CLUSTER; i++) {
+        *mechanism = (layout_class)i;
+        if (text_ir_lexer_accept(&parser->lexer, layout_class_name(*mechanism)))
+            return true;
+    }
+    return text_ir_fail(parser, "ir-syntax", "forward, rename, shuffle or scratch",
+                        "no such mechanism");
+}
+
 static bool read_attribute_value(text_ir_parser *parser, draft *d, ir_attribute attribute) {
     ir_attributes *a = &d->attributes;
     ir_module *module = parser->module;
@@ -232,6 +242,8 @@ static bool read_attribute_value(text_ir_parser *parser, draft *d, ir_attribute 
         return read_list(parser, ir_attribute_list(a, attribute));
     case IR_ATTRIBUTE_LAYOUT:
         return read_layout(parser, a);
+    case IR_ATTRIBUTE_MECHANISM:
+        return read_mechanism(parser, &a->mechanism);
     case IR_ATTRIBUTE_COUNT:
         return true;
     }
@@ -245,7 +257,7 @@ static bool read_attributes(text_ir_parser *parser, draft *d, bool leading) {
         if (((set >> i) & 1) == 0 || ir_attribute_leads(attribute) != leading)
             continue;
         bool optional = ir_attribute_list(&d->attributes, attribute) != NULL ||
-                        attribute == IR_ATTRIBUTE_LAYOUT;
+                        attribute == IR_ATTRIBUTE_LAYOUT || attribute == IR_ATTRIBUTE_MECHANISM;
         if (optional && !text_ir_lexer_is(&parser->lexer, ir_attribute_word(attribute)))
             continue;
         if (!leading && !text_ir_expect(parser, ir_attribute_word(attribute)))

@@ -1,6 +1,6 @@
 /* Level mapped: layouts, sweeps, storage.
  *
- *     value-layout layout-agree sweep-scope sweep-reduce kept-storage access-width
+ *     value-layout layout-agree sweep-scope sweep-reduce kept-storage access-width convert-form
  *
  *     axis N extent N digits lane 8 | slot 4 | step *
  *     %e, %s = sweep axes=(N) : f32<N> on (N) in private, f32 { ...; yield %e.0, %s.0 }
@@ -120,7 +120,7 @@ static bool computes_on_tiles(const ir_op *op) {
         tiles = tiles || verify_is_tile(op->operands[i]);
     for (int i = 0; i < op->result_count; i++)
         tiles = tiles || verify_is_tile(op->results[i]);
-    return tiles && op->region_count == 0 && op->opcode != IR_YIELD;
+    return tiles && op->region_count == 0 && op->opcode != IR_YIELD && op->opcode != IR_CONVERT;
 }
 
 static void rule_sweep_scope(verify_state *state, const ir_op *op) {
@@ -130,8 +130,8 @@ static void rule_sweep_scope(verify_state *state, const ir_op *op) {
                       "an op on tiles stands outside sweeps");
     if (sweep == NULL)
         return;
-    if (op->region_count > 0)
-        verify_report(state, VERIFY_SWEEP_SCOPE, op, "no regions inside a sweep",
+    if (op->region_count > 0 || op->opcode == IR_CONVERT)
+        verify_report(state, VERIFY_SWEEP_SCOPE, op, "no regions and conversions inside a sweep",
                       "`%s` stands in a sweep", ir_op_describe(op->opcode)->text);
     bool within = true;
     for (int i = 0; i < op->operand_count; i++)
@@ -253,6 +253,16 @@ static void rule_access_width(verify_state *state, const ir_op *op) {
                       op->attributes.access->width);
 }
 
+/* Whole tiles are converted, from slots to slots, by what the plan decided. */
+static void rule_convert_form(verify_state *state, const ir_op *op) {
+    const ir_value *from = op->operands[0], *to = op->results[0];
+    if (op->attributes.mechanism == LAYOUT_UNDECIDED ||
+        op->attributes.mechanism == LAYOUT_CLUSTER || has_step(state, from) || has_step(state, to))
+        verify_report(state, VERIFY_CONVERT_FORM, op,
+                      "forward, rename, shuffle or scratch, of tiles without steps",
+                      "a conversion that says not how, or of a tile that does not lie in slots");
+}
+
 static void check_value(verify_state *state, const ir_op *op, const ir_value *value, bool kept) {
     rule_value_layout(state, op, value);
     rule_kept_storage(state, op, value, kept);
@@ -261,7 +271,7 @@ static void check_value(verify_state *state, const ir_op *op, const ir_value *va
 static void check_op(verify_state *state, const ir_op *op) {
     if (!verify_op_is_formed(state, op))
         return;
-    bool kept = op->region_count > 0;
+    bool kept = op->region_count > 0 || op->opcode == IR_CONVERT;
     for (int i = 0; i < op->result_count; i++)
         check_value(state, op, op->results[i], kept);
     for (int k = 0; k < op->region_count; k++)
@@ -272,6 +282,8 @@ static void check_op(verify_state *state, const ir_op *op) {
     rule_sweep_reduce(state, op);
     if (op->region_count > 0)
         rule_carry_storage(state, op);
+    if (op->opcode == IR_CONVERT)
+        rule_convert_form(state, op);
     if (ir_op_describe(op->opcode)->shape == IR_SHAPE_ACCESS)
         rule_access_width(state, op);
 }
