@@ -44,6 +44,9 @@ const char *map_digits_refusal(const layout_axis *digits) {
         seen[holder] = true;
         outer = outer || !inner;
     }
+    if (reason == NULL &&
+        map_counted_range(digits, LAYOUT_SLOT) != layout_axis_radix(digits, LAYOUT_SLOT))
+        reason = "slots are counted without a gap";
     return reason;
 }
 

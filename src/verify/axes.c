@@ -15,6 +15,17 @@ static bool is_of_lane(layout_holder holder) {
     return holder == LAYOUT_LANE || holder == LAYOUT_SUBGROUP || holder == LAYOUT_SLOT;
 }
 
+/* Where the numbers of a holder end that the digits of an axis count. */
+static int64_t counted_range(const layout_axis *digits, layout_holder holder) {
+    int64_t range = 1;
+    for (int i = 0; i < digits->count; i++) {
+        int64_t end = layout_axis_digit_stride(digits, i) * digits->digits[i].radix;
+        if (digits->digits[i].holder == holder && digits->digits[i].radix > 1 && end > range)
+            range = end;
+    }
+    return range;
+}
+
 /* What the rules and the passes of these levels count on, of all that layouts can say. */
 static const char *digits_refusal(const layout_axis *axis) {
     int64_t counted[LAYOUT_HOLDER_COUNT] = {0};
@@ -29,6 +40,8 @@ static const char *digits_refusal(const layout_axis *axis) {
             return "slot, lane and subgroup digits below step and group digits";
         below = digit;
     }
+    if (counted_range(axis, LAYOUT_SLOT) != layout_axis_radix(axis, LAYOUT_SLOT))
+        return "slots that the digits count without a gap";
     return NULL;
 }
 
@@ -45,17 +58,6 @@ static void rule_axis_digits(verify_state *state, const ir_axis *axis) {
         reason = "program axes have a group digit, element axes have none";
     if (reason != NULL)
         verify_report(state, VERIFY_AXIS_DIGITS, NULL, reason, "axis %s has other digits", anchor);
-}
-
-/* Where the numbers of a holder end that the digits of an axis count. */
-static int64_t counted_range(const layout_axis *digits, layout_holder holder) {
-    int64_t range = 1;
-    for (int i = 0; i < digits->count; i++) {
-        int64_t end = layout_axis_digit_stride(digits, i) * digits->digits[i].radix;
-        if (digits->digits[i].holder == holder && digits->digits[i].radix > 1 && end > range)
-            range = end;
-    }
-    return range;
 }
 
 /* The axes of elements count the lanes and subgroups of the team, those of programs that many times
