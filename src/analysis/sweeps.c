@@ -11,7 +11,7 @@
  *
  * A root joins the lowest sweep with its axes whose level lies above everything that it needs, else
  * a new one. *Floating* ops (light ones that read no tensor the kernel writes) bind to no level;
- * in the end they stand in the lowest sweep that uses them. One that is used as a whole is a root
+ * in the end they stand in the first sweep that uses them. One that is used as a whole is a root
  * of the lowest level that it can have: all its users have that or a higher one, and in one level
  * the sweeps with fewer axes run first, so that it is there before them.
  */
@@ -444,7 +444,15 @@ static void visit_op(sweep_state *state, ir_op *op) {
     }
 }
 
-/* Floating ops go to the lowest sweep that uses them; what nothing uses gets a sweep all the same.
+/* The order of sweeps in the schedule. */
+static bool runs_before(const sweep_state *state, int a, int b) {
+    const analysis_sweep *left = &state->sweeps[a], *right = &state->sweeps[b];
+    if (left->level != right->level)
+        return left->level < right->level;
+    return left->axis_count != right->axis_count ? left->axis_count < right->axis_count : a < b;
+}
+
+/* Floating ops go to the first sweep that uses them; what nothing uses gets a sweep all the same.
  */
 static void settle_floating(sweep_state *state) {
     for (ir_op *op = state->region->last; op != NULL; op = op->previous) {
@@ -461,8 +469,7 @@ static void settle_floating(sweep_state *state) {
             if (operand->is_floating &&
                 (!operand->is_rooted ||
                  state->sweeps[info->sweep].axis_count == operand->space_count) &&
-                (operand->sweep < 0 || info->level < operand->level ||
-                 (info->level == operand->level && info->sweep < operand->sweep))) {
+                (operand->sweep < 0 || runs_before(state, info->sweep, operand->sweep))) {
                 operand->sweep = info->sweep;
                 operand->level = info->level;
             }

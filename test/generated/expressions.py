@@ -275,7 +275,8 @@ class Expressions:
             if axis == 0:
                 texts.append(name)
                 continue
-            value = self.index(shape if not parts else self.looser(shape), 1)
+            value = self.filled_index(shape, 1) if not parts else \
+                self.index(self.looser(shape), 1)
             parts.append(value.shape)
             texts.append(value.text)
             loose = loose or value.loose
@@ -311,6 +312,13 @@ class Expressions:
                                ("index", 4)))
         return self.expression(dtype, shape, depth, exact=True)
 
+    def filled_index(self, shape, depth):
+        """An index of the shape beside `fill=`. Where a range of the shape may reach past its tensor
+        the language wants an index that may lie outside, too: a load, of which nothing is proved."""
+        if any(axis.start is not None for axis in shape):
+            return self.load(self.pick(("i32", "i64", "i8")), shape)
+        return self.index(shape, depth)
+
     def gather(self, dtype, shape, depth):
         """An access with index tiles of the shape, or scalars."""
         count = self.random.randrange(1, 3)
@@ -321,7 +329,10 @@ class Expressions:
         exact = self.random.randrange(count)
         texts, parts, loose = [], [], False
         for i, size in enumerate(sizes):
-            value = self.index(shape if i == exact else self.looser(shape), depth - 1)
+            if i == exact and fills:
+                value = self.filled_index(shape, depth - 1)
+            else:
+                value = self.index(shape if i == exact else self.looser(shape), depth - 1)
             loose = loose or value.loose
             parts.append(value.shape)
             texts.append(f"({value.text} % ({size}))" if wraps else value.text)
