@@ -275,7 +275,7 @@ static signature_value element_at(const replay *r, const ir_op *op, int paramete
         else if (stored == NULL && tensor->mode != IR_OUT)
             value = signature_element(&r->setting, parameter, op->results[0]->type.dtype, cell);
     }
-    value.mark = signature_union(r->setting.table, value.mark, sources);
+    value.mark = signature_indexed(r->setting.table, value.mark, sources);
     return value;
 }
 

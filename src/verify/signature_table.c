@@ -242,6 +242,11 @@ signature signature_union(signature_table *table, signature a, signature b) {
     return constant_a ? b : a < b ? union_of_sets(table, a, b) : union_of_sets(table, b, a);
 }
 
+signature signature_indexed(signature_table *table, signature stored, signature sources) {
+    return signature_is_constant(table, sources) ? stored
+                                                 : signature_union(table, stored, sources);
+}
+
 /* ---- reductions ---- */
 bool signature_joins(ir_opcode opcode, base_dtype dtype) {
     for (int monoid = 0; monoid < IR_MONOID_COUNT; monoid++) {

@@ -50,7 +50,11 @@ signature signature_source(signature_table *table, const uint64_t *words, int co
 
 /* Computed from both. */
 signature signature_union(signature_table *table, signature a, signature b);
-/* The same by an op of the op table, which may be one that joins; `dtype` is that of the result. */
+/* What is loaded, by indices from `sources`: by constants it is what was stored, a partial result
+ * too. */
+signature signature_indexed(signature_table *table, signature stored, signature sources);
+/* Computed from both by an op of the op table, which may be one that joins; `dtype` is that of the
+ * result. */
 signature signature_joined(signature_table *table, ir_opcode opcode, base_dtype dtype, signature a,
                            signature b);
 /* Whether the op joins elements to a reduction in values of the dtype. */

@@ -139,7 +139,7 @@ static signature_value loaded_value(signature_tile_run *run, const access_run *a
     if (c.outside)
         return c.wrong ? signature_nothing(SIGNATURE_UNKNOWN) : fill_of(run, a);
     signature_value value = stored_value(run, a, &c);
-    value.mark = signature_union(run->setting->table, value.mark, c.sources);
+    value.mark = signature_indexed(run->setting->table, value.mark, c.sources);
     if (c.checked)
         value.mark = signature_union(run->setting->table, value.mark, fill_of(run, a).mark);
     return value;
