@@ -102,10 +102,14 @@ signature_value signature_either(const signature_setting *setting, signature_val
                                  signature_value a, signature_value b) {
     if (condition.known)
         return condition.number != 0 ? a : b;
-    if (a.mark == b.mark && a.known && b.known && a.number == b.number)
+    bool numbers = a.known && b.known;
+    if (a.mark == b.mark && numbers && a.number == b.number)
         return a; /* a pass may have seen that too */
     signature both = signature_union(setting->table, a.mark, b.mark);
-    return signature_nothing(signature_union(setting->table, both, condition.mark));
+    signature all = signature_union(setting->table, both, condition.mark);
+    if (a.mark == b.mark && all != both && !numbers)
+        return signature_nothing(SIGNATURE_UNKNOWN); /* one value, a pass may have seen, or two */
+    return signature_nothing(all);
 }
 
 /* Sizes, programs and positions that enter arithmetic are sources by their number; 0 is not, as it
