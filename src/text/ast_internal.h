@@ -213,11 +213,13 @@ const layout_extent *text_formula_build(layout_extents *pool, const text_kernel 
                                         const int64_t *consts, const text_expression *formula,
                                         base_diagnostics *diagnostics);
 
-/* Reads the layout that stands in the source from byte `at` on; layout->known says whether it is
+/* Reads the layout that stands in the source from byte `at` on, with the kernel's constants (by
+ * ordinal) as numbers; layout->known says whether it is
  * one that a kernel may have: at most 1024 threads in subgroups of 32, at most 32768 elements, one
  * axis of slots, lanes and subgroups. Reported else. */
-void text_layout_read(base_arena *arena, const base_source *source, size_t at, size_t length,
-                      text_layout *layout, base_diagnostics *diagnostics);
+void text_layout_read(base_arena *arena, const text_kernel *kernel, const int64_t *consts,
+                      const base_source *source, size_t at, size_t length, text_layout *layout,
+                      base_diagnostics *diagnostics);
 /* The name of a spelling that stands before `(`: `bits`, `identity`, ... */
 bool text_layout_is_form(const text_name *name);
 

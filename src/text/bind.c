@@ -301,12 +301,14 @@ static void bind_layouts(binder *b) {
         const base_source *source = b->kernel->file->source;
         const text_expression *initial = parameter->initial;
         if (initial != NULL)
-            text_layout_read(b->arena, source, (size_t)(initial->layout - source->text),
-                             (size_t)initial->count, layout, b->diagnostics);
+            text_layout_read(b->arena, b->kernel, b->bindings->consts, source,
+                             (size_t)(initial->layout - source->text), (size_t)initial->count,
+                             layout, b->diagnostics);
         if (given == NULL)
             continue;
         source = argument_source(b, given);
-        text_layout_read(b->arena, source, 0, source->length, layout, b->diagnostics);
+        text_layout_read(b->arena, b->kernel, b->bindings->consts, source, 0, source->length,
+                         layout, b->diagnostics);
     }
 }
 

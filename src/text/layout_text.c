@@ -2,6 +2,7 @@
  *
  *     bits(3, 4, 5, 0, 1, 2)        lane 4 @8 | subgroup 2 | lane 8        64 threads, 64 elements
  *     identity(1024, slots=4)       lane 32 | subgroup 8 | slot 4          256 threads
+ *     identity(BLOCK, slots=4)      the same, with the constant BLOCK = 1024
  *
  * The grammar and its faults are layout/tile.h's; here a fault gets its place in the source, and
  * what is a layout but none that a kernel can have is refused. Two spellings of one function give
@@ -11,6 +12,8 @@
 
 #include "layout/tile.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LANES = 32, MOST_THREADS = 1024, MOST_ELEMENTS = 32768 };
@@ -19,6 +22,8 @@ typedef struct layout_reader {
     base_arena *arena;
     const base_source *source;
     size_t at, length; /* of the layout in the source */
+    base_text text;    /* the layout, numbers in the place of constants */
+    size_t *origin;    /* [byte of text, and its end]: where it stands behind `at` */
     layout_tile tile;
     base_diagnostics *diagnostics;
 } layout_reader;
@@ -31,6 +36,62 @@ bool text_layout_is_form(const text_name *name) {
         if (strcmp(name->text, forms[i]) == 0)
             return true;
     return false;
+}
+
+/* ---- constants ---- */
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static size_t word_length(const char *text, size_t length) {
+    size_t end = 0;
+    while (end < length &&
+           (is_letter(text[end]) || (end > 0 && text[end] >= '0' && text[end] <= '9')))
+        end++;
+    return end;
+}
+
+/* The value of the constant with this name; false when there is none. */
+static bool find_constant(const text_kernel *kernel, const int64_t *consts, const char *name,
+                          size_t length, int64_t *value) {
+    for (int64_t i = 0; i < kernel->parameter_count; i++) {
+        const text_parameter *parameter = &kernel->parameters[i];
+        if (parameter->kind != TEXT_PARAMETER_CONST || (size_t)parameter->name->length != length ||
+            memcmp(parameter->name->text, name, length) != 0)
+            continue;
+        *value = consts[parameter->ordinal];
+        return true;
+    }
+    return false;
+}
+
+/* Bytes of the text from here on stand at `from` in the source. */
+static void append(layout_reader *r, const char *text, size_t length, size_t from, bool together) {
+    for (size_t i = 0; i < length; i++)
+        r->origin[(size_t)r->text.length + i] = together ? from : from + i;
+    base_text_append(&r->text, text, length);
+}
+
+/* The text with constants replaced by their numbers. */
+static void expand_constants(layout_reader *r, const text_kernel *kernel, const int64_t *consts) {
+    enum { NUMBER = 24 };
+    const char *text = r->source->text + r->at;
+    base_text_init(&r->text, r->arena);
+    r->origin = BASE_NEW_ARRAY(r->arena, size_t, r->length * NUMBER + 1);
+    for (size_t i = 0; i < r->length;) {
+        char number[NUMBER];
+        int64_t value = 0;
+        size_t word = word_length(text + i, r->length - i);
+        if (word > 0 && find_constant(kernel, consts, text + i, word, &value)) {
+            int digits = snprintf(number, sizeof number, "%" PRId64, value);
+            append(r, number, (size_t)digits, i, true);
+        } else {
+            word = word > 0 ? word : 1;
+            append(r, text + i, word, i, false);
+        }
+        i += word;
+    }
+    r->origin[r->text.length] = r->length;
 }
 
 /* ---- findings ---- */
@@ -52,8 +113,11 @@ static base_location location_of(const base_source *source, size_t at, size_t le
 
 static base_diagnostic *report(layout_reader *r, const char *slug, size_t at, size_t length,
                                const char *message) {
-    at = at < r->length ? at : r->length;
-    length = length < r->length - at ? length : r->length - at;
+    size_t all = (size_t)r->text.length;
+    at = at < all ? at : all;
+    length = length < all - at ? length : all - at;
+    length = r->origin[at + length] - r->origin[at];
+    at = r->origin[at];
     base_diagnostic *item = base_diagnostics_add(
         r->diagnostics, slug, location_of(r->source, r->at + at, length), "%s", message);
     if (length > 0)
@@ -71,7 +135,7 @@ static const char *proposal(layout_reader *r, const char *neighbour) {
 
 static bool reject(layout_reader *r, const char *slug, const char *message, const char *expected,
                    const char *hint) {
-    base_diagnostic *item = report(r, slug, 0, r->length, message);
+    base_diagnostic *item = report(r, slug, 0, (size_t)r->text.length, message);
     item->expected = expected;
     item->hint = hint;
     return false;
@@ -110,7 +174,7 @@ static bool check_map(layout_reader *r) {
 /* What `bits` and `identity` may ask for; others only as much as a group holds. */
 static bool check_geometry(layout_reader *r) {
     layout_fault fault = {0};
-    const char *text = r->source->text + r->at;
+    const char *text = r->text.bytes;
     bool seeded = strncmp(text, "bits", 4) == 0 || strncmp(text, "identity", 8) == 0;
     if (seeded && !layout_tile_check_kernel(r->arena, &r->tile, &fault))
         return reject(r, fault.slug, fault.reason,
@@ -148,7 +212,7 @@ static bool check_lanes(layout_reader *r, const layout_axis *axis) {
 
 static bool read_layout(layout_reader *r, text_layout *layout) {
     layout_fault fault = {0};
-    if (!layout_tile_parse(r->arena, r->source->text + r->at, r->length, &r->tile, &fault)) {
+    if (!layout_tile_parse(r->arena, r->text.bytes, (size_t)r->text.length, &r->tile, &fault)) {
         base_diagnostic *item = report(r, fault.slug, fault.at, fault.length, fault.reason);
         item->hint = proposal(r, fault.neighbour);
         return false;
@@ -169,10 +233,12 @@ static bool read_layout(layout_reader *r, text_layout *layout) {
     return check_lanes(r, &layout->axis);
 }
 
-void text_layout_read(base_arena *arena, const base_source *source, size_t at, size_t length,
-                      text_layout *layout, base_diagnostics *diagnostics) {
+void text_layout_read(base_arena *arena, const text_kernel *kernel, const int64_t *consts,
+                      const base_source *source, size_t at, size_t length, text_layout *layout,
+                      base_diagnostics *diagnostics) {
     layout_reader r = {
         .arena = arena, .source = source, .at = at, .length = length, .diagnostics = diagnostics};
+    expand_constants(&r, kernel, consts);
     *layout = (text_layout){.location = location_of(source, at, length)};
     layout->known = read_layout(&r, layout);
 }

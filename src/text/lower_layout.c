@@ -50,8 +50,9 @@ static const text_layout *layout_argument(lowerer *l, const text_expression *nod
     if (node->kind == TEXT_EXPRESSION_LAYOUT) {
         const base_source *source = l->kernel->file->source;
         text_layout *layout = BASE_NEW(l->arena, text_layout);
-        text_layout_read(l->arena, source, (size_t)(node->layout - source->text),
-                         (size_t)node->count, layout, l->diagnostics);
+        text_layout_read(l->arena, l->kernel, l->bindings->consts, source,
+                         (size_t)(node->layout - source->text), (size_t)node->count, layout,
+                         l->diagnostics);
         return layout->known ? with_threads(l, layout, node->location) : NULL;
     }
     int index =
@@ -88,6 +89,11 @@ static bool holds_tile(lowerer *l, const text_layout *layout, const layout_exten
         return false;
     }
     bool exact = layout->axis.exclusive_or != 0;
+    if (elements == 0) {
+        lower_report(l, "layout-size", at, "a layout for a tile without elements")->expected =
+            "at least one element";
+        return false;
+    }
     if (elements <= layout->size && (!exact || elements == layout->size))
         return true;
     item = lower_report(l, "layout-size", at,

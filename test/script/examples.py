@@ -34,7 +34,10 @@ EXAMPLES = {
     "rmsnorm_quant": ("x:rw w:w", "q scale"),
     "softmax_blocks": ("x:rw", "y"),
     "transpose8": ("source:88", "dest"),
+    "rmsnorm_register": ("x:rw w:w", "y"),
 }
+# Widths that are constants of the kernel, which has at least one element.
+CONSTANT = {"rmsnorm_register": "N={width}"}
 ROUNDOFF = {"f64": 2.0 ** -53, "f32": 2.0 ** -24, "f16": 2.0 ** -11, "bf16": 2.0 ** -8}
 F32_OUTPUTS = {("cross_entropy", "loss"), ("rmsnorm_quant", "scale")}
 
@@ -109,6 +112,7 @@ def check(name, width, dtype, target, generator):
         path = command.SCRATCH / f"{key}.npy"
         command.save(path, value, ["i32", "i64"][width % 2] if key == "label" else dtype)
         words.append(f"{key}={path}")
+    words += CONSTANT.get(name, "").format(width=width).split()
     outputs = EXAMPLES[name][1].split()
     paths = {key: command.SCRATCH / f"out_{key}.npy" for key in outputs}
     for path in paths.values():
@@ -146,6 +150,7 @@ def cases():
     turn = itertools.count()
     for name in EXAMPLES:
         widths = [8, 24] if name == "transpose8" else WIDTHS
+        widths = [width for width in widths if width > 0 or name not in CONSTANT]
         if command.SANITIZED:
             widths = widths[1::4]
         for width in widths:

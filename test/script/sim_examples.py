@@ -17,7 +17,7 @@ import sys
 import numpy as np
 
 import command
-from examples import EXAMPLES
+from examples import CONSTANT, EXAMPLES
 
 sys.path.insert(0, str(command.ROOT / "test" / "generated"))
 import generate  # noqa: E402
@@ -47,7 +47,7 @@ def arguments(name, rows, width, dtype, special):
             continue
         sizes = {"rw": f"{rows}x{width}", "w": f"{width}", "88": f"{rows}x8x8"}[shape]
         words.append(f"{key}={kind}:{sizes}:{dtype}")
-    return words
+    return words + CONSTANT.get(name, "").format(width=width).split()
 
 
 def outputs_of(name):
@@ -135,7 +135,8 @@ def main():
             no_axis = width == 1 and plan == "row"
             if command.SANITIZED and number % 4 != 1:
                 continue
-            check(name, 0 if no_axis else width, DTYPES[number % 3], plan,
+            elements = (2 if name in CONSTANT else 0) if no_axis else width
+            check(name, elements, DTYPES[number % 3], plan,
                   machines[number % len(machines)], number % 5 == 0)
     teams = [name for name in EXAMPLES if name not in ("transpose8", "softmax_blocks")]
     for number, name in enumerate(teams[:4] if command.SANITIZED else teams):

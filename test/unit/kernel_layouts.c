@@ -57,6 +57,11 @@ static const accepted_case accepted[] = {
      "%o = arange 64 layout slot 2 | lane 32 : index<64>\n"},
     {"o = arange(64, M)\ny[r, o] = x[r, o]\n}\n", NULL, "identity(64, slots=2)",
      "%o = arange 64 layout lane 32 | slot 2 : index<64>\n"},
+    /* constants of the kernel are numbers, also in an argument */
+    {"o = arange(N0, identity(N0, slots = 2))\ny[r, o] = x[r, o]\n}\n", NULL, "identity(64)",
+     "%o = arange 64 layout lane 32 | slot 2 : index<64>\n"},
+    {"o = arange(N0, M)\ny[r, o] = x[r, o]\n}\n", NULL, "digits(slot 2 | lane 32, size=N0)",
+     "%o = arange 64 layout slot 2 | lane 32 : index<64>\n"},
     /* exclusive or; replicas; more owners than elements; threads that are no power of two */
     {"o = arange(64, bits(0, 1, 2, 3, 4, 5, xor=9))\ny[r, o] = x[r, o]\n}\n", NULL, "identity(64)",
      "%o = arange 64 layout lane 32 | subgroup 2 xor 9 : index<64>\n"},
@@ -150,6 +155,9 @@ static const rejected_case rejected[] = {
     {"v = convert(x[r, :], M)\n" END, NULL, "identity(32)", "layout-size 3:22"},
     {"o = arange(60, bits(0, 1, 2, 3, 4, 5, xor=1))\n" END, NULL, "identity(64)",
      "layout-size 3:16"},
+    {"o = arange(64, identity(N0, slots=N))\n" END, NULL, "identity(64)", "layout-syntax 3:35"},
+    {"o = arange(64, identity(N0, slots=3))\n" END, NULL, "identity(64)", "layout-slots 3:35"},
+    {"o = arange(N0 - 64, L)\n" END, NULL, "identity(64)", "layout-size 3:21"},
     {"o = arange(R, L)\n" END, NULL, "identity(64)", "layout-size 3:15"},
     /* what is no layout, no tile, no value */
     {"o = arange(64, 3)\n" END, NULL, "identity(64)", "layout-expected 3:16"},
