@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES = 32, MOST_THREADS = 1024, MOST_ELEMENTS = 32768 };
+enum { LANES = 32, MOST_THREADS = 1024, MOST_ELEMENTS = 32768, MOST_SLOTS = 64 };
 
 typedef struct layout_reader {
     base_arena *arena;
@@ -188,6 +188,17 @@ static bool check_geometry(layout_reader *r) {
                       threads < LANES ? "digits `; replicate lane N` make up for lanes that own "
                                         "nothing of their own"
                                       : NULL);
+    }
+    int64_t slots = layout_tile_capacity(&r->tile);
+    if (slots < 1 || slots > MOST_SLOTS || (slots & (slots - 1)) != 0) {
+        const char *message =
+            base_diagnostics_text(r->diagnostics, "%lld slots are no power of two up to %d",
+                                  (long long)slots, MOST_SLOTS);
+        return reject(r, "layout-geometry", message, "1, 2, 4, 8, 16, 32 or 64 slots",
+                      slots <= MOST_SLOTS
+                          ? "round the size up: a tile may have fewer elements than "
+                            "its layout"
+                          : "more threads");
     }
     if (size < 1 || size > MOST_ELEMENTS) {
         const char *message = base_diagnostics_text(
