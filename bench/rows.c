@@ -23,6 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef CROFT_EXAMPLES
+#define CROFT_EXAMPLES "examples" /* seen from the root of the repository */
+#endif
+
 enum { THREADS = 2, ROUNDS = 41, COMPILE_RUNS = 101, NAMES = 64 };
 
 extern char **environ;
