@@ -8,7 +8,8 @@ tier: check-gpu
 * Each example runs on the device at each edge width, by a row plan and by the fallback, with --check: the
   FP64 reference, and guards around the outputs in the device's memory. Its outputs must have the bits
   that the simulator gives by the same plan; one NaN is as good as another.
-* test/gpu/device.c asks of the runtime what only a real driver can answer.
+* test/gpu/device.c asks of the runtime what only a real driver can answer; test/gpu/programs.c compares 200
+  random thread programs, each launched five times, with the simulator.
 * Where compute-sanitizer is found, a part of them runs under memcheck, racecheck and synccheck.
 * --full adds element types and inputs of NaN, infinities and the like at every width. --on cpu runs the same
   cases on the cpu, planned for sm_90, to try this file where there is no GPU.
@@ -42,6 +43,9 @@ FEW_WIDTHS = [33, 1009, 4097]
 CHECKED_WIDTHS = [33, 1009]  # under compute-sanitizer
 TOOLS = ["memcheck", "racecheck", "synccheck"]
 CASE_LIMIT_S = 60
+TOOL_LIMIT_S = 240
+PROGRAMS = [["gpu_device"], ["gpu_device", "lost"],
+            *(["gpu_programs", str(first), "50"] for first in range(1000, 1200, 50))]
 # Constants that an example needs beside its arrays, and widths that it takes.
 CONSTANTS = {}
 WIDTHS_OF = {"transpose8": [1, 31, 32, 33, 1009]}
@@ -210,7 +214,8 @@ def run_sanitizer(program, tool, cases):
                               "--target", "cuda"]) + "\n" for case in cases)
     done = subprocess.run([program, "--tool", tool, "--error-exitcode", "99", "--print-limit", "10",
                            BUILD / "test" / "gpu_batch"], cwd=ROOT, input=lines, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
+                          timeout=TOOL_LIMIT_S)
     codes = re.findall(r"^done (\d+)$", done.stdout, re.MULTILINE)
     results = []
     for number, case in enumerate(cases):
@@ -259,7 +264,7 @@ def build(jobs):
     for step in (["cmake", "-S", ".", "-B", BUILD, "-DCMAKE_C_COMPILER=gcc",
                   "-DCMAKE_BUILD_TYPE=Release", "-DCROFT_TOOLS=OFF"],
                  ["cmake", "--build", BUILD, "-j", str(jobs), "--target", "croft",
-                  "gpu_batch", "gpu_device"]):
+                  "gpu_batch", "gpu_device", "gpu_programs"]):
         done = subprocess.run(step, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, errors="replace")
         if done.returncode:
@@ -325,25 +330,30 @@ def run_all(cases, target, jobs, deadline, outcomes):
             future.result()
 
 
-def check_device(outcomes):
-    for words in ([], ["lost"]):
-        start = time.monotonic()
-        done = subprocess.run([BUILD / "test" / "gpu_device", *words], cwd=ROOT, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
-        lines = re.findall(r"^(ok|not ok) (\w+)(?:: (.*))?$", done.stdout, re.MULTILINE)
-        for good, name, why in lines:
-            outcomes.add(f"device/{name}", None if good == "ok" else why, 0.0)
-        told = any(good == "not ok" for good, _, _ in lines)
-        if done.returncode != int(told) or not lines:
-            outcomes.add("device/" + "_".join(words or ["all"]),
-                         f"exit {done.returncode}: {done.stdout[-2000:]}", 0.0)
-        outcomes.times.append((time.monotonic() - start, " ".join(["gpu_device", *words])))
+def check_program(words, outcomes):
+    """A program of test/gpu, which prints its cases itself."""
+    start = time.monotonic()
+    done = subprocess.run([BUILD / "test" / words[0], *words[1:]], cwd=ROOT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+    lines = re.findall(r"^(ok|not ok|skip) (\w+)(?:: (.*))?$", done.stdout, re.MULTILINE)
+    for good, name, why in lines:
+        if good == "skip":
+            outcomes.skip(f"{words[0]}/{name}", why)
+        else:
+            outcomes.add(f"{words[0]}/{name}", None if good == "ok" else why, 0.0)
+    told = any(good == "not ok" for good, _, _ in lines)
+    if done.returncode != int(told) or not lines:
+        outcomes.add("_".join(words), f"exit {done.returncode}: {done.stdout[-2000:]}", 0.0)
+    outcomes.times.append((time.monotonic() - start, " ".join(words)))
 
 
 def check_tool(program, tool, cases, outcomes):
     start = time.monotonic()
-    for name, why in run_sanitizer(program, tool, cases):
-        outcomes.add(name, why, 0.0)
+    try:
+        for name, why in run_sanitizer(program, tool, cases):
+            outcomes.add(name, why, 0.0)
+    except subprocess.TimeoutExpired:
+        outcomes.add(tool, f"not done after {TOOL_LIMIT_S} s", 0.0)
     outcomes.times.append((time.monotonic() - start, tool))
 
 
@@ -378,11 +388,14 @@ def main():
             continue
         threads.append(threading.Thread(target=check_tool, args=(sanitizer, tool, checked, outcomes)))
         threads[-1].start()
-    if options.on == "cuda" and missing is None and options.only in "device":
-        threads.append(threading.Thread(target=check_device, args=(outcomes,)))
+    for words in PROGRAMS if options.on == "cuda" else []:
+        if options.only not in words[0]:
+            continue
+        if missing is not None:
+            outcomes.skip(" ".join(words), "no device")
+            continue
+        threads.append(threading.Thread(target=check_program, args=(words, outcomes)))
         threads[-1].start()
-    elif missing is not None:
-        outcomes.skip("device", "no device")
     if missing is not None:
         for case in cases:
             outcomes.skip(case.name, "no device")
