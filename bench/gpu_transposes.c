@@ -2,12 +2,12 @@
  *
  *     bench_transposes [--rounds 31] [--launches 20] [--json FILE]
  *
- * For each element type, tile and number of batches, and for each number of slots with whole
- * subgroups: contiguous loads, a conversion to the owners of contiguous stores, those stores; the
- * baseline stores from the loading threads, one element each. Both are captured as graphs of as
- * many launches and replayed in turn, A B B A; a ratio is the baseline's time over the other's in
- * one round, so above 1 the conversion is faster. All layouts are timed and shown; the verdict of a
- * case is over the best of them, timed again. Outputs are compared bit by bit, zeros with signs.
+ * For each element type, tile and number of batches: contiguous loads, a conversion to the owners
+ * of contiguous stores, those stores; against stores from the threads that loaded, one element
+ * each. Both ways are timed for every number of tiles a group (and of slots a thread, where owners
+ * are converted), each alone; then the fastest of either kind run in turn, A B B A, as graphs of as
+ * many launches. A ratio is the scattering time over the other's in one round: above 1 the
+ * conversion is faster. Every output is compared bit by bit, zeros with their signs.
  */
 #include "gpu_kernel.h"
 #include "measure.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROUNDS = 64, MOST_SLOTS = 32 };
+enum { MOST_ROUNDS = 64, MOST_SLOTS = 8, MOST_TILES = 16, MOST_THREADS = 512, MOST_SIDES = 64 };
 
 typedef struct bench_settings {
     int rounds, launches;
@@ -34,8 +34,10 @@ typedef struct transposition {
 typedef struct bench_side {
     gpu_kernel kernel;
     gpu_graph graph;
-    char loads[96], stores[96]; /* layouts; scattered: none for the stores */
-    bool ok;
+    bool scatters;
+    int slots, tiles;           /* of a thread; of a group */
+    char loads[96], stores[96]; /* layouts; that of the stores is not used when it scatters */
+    double seconds;             /* of one launch, alone */
 } bench_side;
 
 /* ---- layouts ---- */
@@ -55,23 +57,29 @@ static void print_bits(char *out, size_t room, const int *where, int bits, int s
     snprintf(out + length, room - (size_t)length, ", slots=%d)", slots);
 }
 
-/* Neighbours of the source, or of the destination, in the slots of a thread. */
-static void make_layouts(const transposition *problem, int slots, bench_side *arm) {
+/* Neighbours of the source, or of the destination, in the slots of a thread; tiles of a group in
+ * the threads' high bits. */
+static void make_layouts(const transposition *problem, int slots, int tiles, bench_side *side) {
     int bits = log2_of(problem->p * problem->q), q_bits = log2_of(problem->q);
-    int p_bits = bits - q_bits, slot_bits = log2_of(slots), threads = bits - slot_bits;
+    int p_bits = bits - q_bits, slot_bits = log2_of(slots), tile_bits = log2_of(tiles);
+    int threads = bits + tile_bits - slot_bits;
     int loads[16], stores[16];
     for (int l = 0; l < bits; l++) {
         int d = l >= q_bits ? l - q_bits : l + p_bits; /* the bit's place in the destination */
         loads[l] = l < slot_bits ? threads + l : l - slot_bits;
         stores[l] = d < slot_bits ? threads + d : d - slot_bits;
     }
-    print_bits(arm->loads, sizeof arm->loads, loads, bits, slots);
-    print_bits(arm->stores, sizeof arm->stores, stores, bits, slots);
+    for (int l = bits; l < bits + tile_bits; l++)
+        loads[l] = stores[l] = l - slot_bits;
+    side->slots = slots;
+    side->tiles = tiles;
+    print_bits(side->loads, sizeof side->loads, loads, bits + tile_bits, slots);
+    print_bits(side->stores, sizeof side->stores, stores, bits + tile_bits, slots);
 }
 
 /* ---- arms ---- */
-static bool open_arm(transposition *problem, bench_side *arm, const char *folder, bool scattered,
-                     int launches) {
+static bool open_side(transposition *problem, bench_side *side, const char *folder, int launches) {
+    text_argument layouts = {.name = "L", .kind = TEXT_ARGUMENT_LAYOUT, .layout = side->stores};
     text_argument arguments[] = {
         {.name = "source",
          .kind = TEXT_ARGUMENT_TENSOR,
@@ -83,27 +91,33 @@ static bool open_arm(transposition *problem, bench_side *arm, const char *folder
          .dtype = problem->dtype,
          .rank = 3,
          .extent = {problem->batches, problem->q, problem->p}},
-        {.name = "S", .kind = TEXT_ARGUMENT_LAYOUT, .layout = arm->loads},
-        {.name = "L", .kind = TEXT_ARGUMENT_LAYOUT, .layout = arm->stores},
+        {.name = "S", .kind = TEXT_ARGUMENT_LAYOUT, .layout = side->loads},
+        {.name = "G",
+         .kind = TEXT_ARGUMENT_NUMBER,
+         .is_integer = true,
+         .integer = side->tiles,
+         .number = side->tiles},
+        layouts,
     };
     char path[4096];
     snprintf(path, sizeof path, "%s/transpose.croft", folder);
-    if (!gpu_kernel_open(&arm->kernel, problem->gpu, path, scattered ? "scatter" : "transpose",
-                         arguments, scattered ? 3 : 4, stderr))
+    if (!gpu_kernel_open(&side->kernel, problem->gpu, path,
+                         side->scatters ? "scatter" : "transpose", arguments,
+                         side->scatters ? 4 : 5, stderr))
         return false;
-    arm->kernel.pointers[0] = problem->source;
-    arm->kernel.pointers[1] = problem->dest;
-    arm->graph = gpu_capture(problem->gpu, &arm->kernel, launches);
-    return arm->graph.executable != NULL;
+    side->kernel.pointers[0] = problem->source;
+    side->kernel.pointers[1] = problem->dest;
+    side->graph = gpu_capture(problem->gpu, &side->kernel, launches);
+    return side->graph.executable != NULL;
 }
 
-static bool is_right(transposition *problem, bench_side *arm) {
+static bool is_right(transposition *problem, bench_side *side) {
     static runtime_report report;
     runtime_device *device = problem->gpu->device;
     memset(problem->got, 0xff, (size_t)problem->bytes);
     return device->vtable->copy_in(device, problem->dest, problem->got, problem->bytes, &report) ==
                RUNTIME_OK &&
-           gpu_replay(problem->gpu, &arm->graph) >= 0 &&
+           gpu_replay(problem->gpu, &side->graph) >= 0 &&
            device->vtable->copy_out(device, problem->got, problem->dest, problem->bytes, &report) ==
                RUNTIME_OK &&
            memcmp(problem->got, problem->expected, (size_t)problem->bytes) == 0;
@@ -153,16 +167,17 @@ static void fill(transposition *problem) {
 }
 
 static void write_samples(const bench_settings *options, const transposition *problem,
-                          const bench_side *arm, const paired *result, bool final) {
+                          const bench_side *scatter, const bench_side *convert,
+                          const paired *result) {
     if (options->json == NULL)
         return;
     fprintf(options->json,
-            "{\"dtype\": \"%s\", \"p\": %d, \"q\": %d, \"batches\": %d, \"loads\": \"%s\", "
-            "\"stores\": \"%s\", \"final\": %s, \"scatter_s\": %.3e, \"convert_s\": %.3e, "
-            "\"ratio\": %.4f, \"samples\": [",
+            "{\"dtype\": \"%s\", \"p\": %d, \"q\": %d, \"batches\": %d, "
+            "\"scatter_tiles\": %d, \"loads\": \"%s\", \"stores\": \"%s\", \"tiles\": %d, "
+            "\"scatter_s\": %.4e, \"convert_s\": %.4e, \"ratio\": %.4f, \"samples\": [",
             base_dtype_name(problem->dtype), (int)problem->p, (int)problem->q,
-            (int)problem->batches, arm->loads, arm->stores, final ? "true" : "false", result->a_s,
-            result->b_s, result->ratio);
+            (int)problem->batches, scatter->tiles, convert->loads, convert->stores, convert->tiles,
+            result->a_s, result->b_s, result->ratio);
     for (int i = 0; i < options->rounds; i++)
         fprintf(options->json, "%s%.4f", i == 0 ? "" : ", ", result->samples[i]);
     fprintf(options->json, "]}\n");
@@ -173,39 +188,62 @@ static double gate_of(const transposition *problem) {
     return problem->batches < 16384 ? 0.97 : wide ? 1.10 : 0.98;
 }
 
-static int run_arms(transposition *problem, const char *folder, const bench_settings *options) {
-    bench_side scatter = {.ok = false}, arms[8];
-    int count = 0, best = -1;
-    double best_ratio = 0;
-    int64_t elements = problem->p * problem->q;
-    snprintf(scatter.loads, sizeof scatter.loads, "identity(%d)", (int)elements);
-    if (!open_arm(problem, &scatter, folder, true, options->launches) ||
-        !is_right(problem, &scatter))
-        return fprintf(stderr, "the baseline fails\n"), 1;
-    for (int slots = 1; elements / slots >= 32 && slots <= MOST_SLOTS; slots *= 2) {
-        bench_side *arm = &arms[count];
-        make_layouts(problem, slots, arm);
-        if (!open_arm(problem, arm, folder, false, options->launches) || !is_right(problem, arm))
-            return fprintf(stderr, "%s -> %s is wrong\n", arm->loads, arm->stores), 1;
-        paired result = compare(problem, &scatter, arm, options);
-        write_samples(options, problem, arm, &result, false);
-        printf("    %2d slots  %.3f [%.3f, %.3f]  %s  %s\n", slots, result.ratio, result.least,
-               result.greatest, arm->loads, arm->stores);
-        best = result.ratio > best_ratio ? count : best;
-        best_ratio = result.ratio > best_ratio ? result.ratio : best_ratio;
-        count++;
+static bool time_side(transposition *problem, bench_side *side, const char *folder,
+                      const bench_settings *options) {
+    double seconds[MOST_ROUNDS];
+    if (!open_side(problem, side, folder, options->launches) || !is_right(problem, side)) {
+        fprintf(stderr, "%s -> %s is wrong\n", side->loads, side->stores);
+        return false;
     }
-    paired result = compare(problem, &scatter, &arms[best], options);
-    write_samples(options, problem, &arms[best], &result, true);
+    for (int i = 0; i < options->rounds; i++)
+        seconds[i] = gpu_replay(problem->gpu, &side->graph) / options->launches;
+    side->seconds = bench_median(seconds, options->rounds);
+    printf("    %-8s %2d slots %2d tiles  %7.2f us  %s%s%s\n",
+           side->scatters ? "scatter" : "convert", side->slots, side->tiles, side->seconds * 1e6,
+           side->loads, side->scatters ? "" : " -> ", side->scatters ? "" : side->stores);
+    return true;
+}
+
+/* All ways of one kind; the number of the fastest, negative on failure. */
+static int time_sides(transposition *problem, bench_side *sides, int *count, bool scatters,
+                      const char *folder, const bench_settings *options) {
+    int64_t elements = problem->p * problem->q;
+    int best = -1;
+    for (int tiles = 1; tiles <= MOST_TILES; tiles *= 2)
+        for (int slots = 1; slots <= (scatters ? 1 : MOST_SLOTS); slots *= 2) {
+            int64_t threads = elements * tiles / slots;
+            if (threads < 32 || threads > MOST_THREADS)
+                continue;
+            bench_side *side = &sides[*count];
+            side->scatters = scatters;
+            make_layouts(problem, slots, tiles, side);
+            if (!time_side(problem, side, folder, options))
+                return -1;
+            best = best < 0 || side->seconds < sides[best].seconds ? *count : best;
+            ++*count;
+        }
+    return best;
+}
+
+static int run_sides(transposition *problem, const char *folder, const bench_settings *options) {
+    static bench_side sides[MOST_SIDES];
+    memset(sides, 0, sizeof sides);
+    int count = 0;
+    int scatter = time_sides(problem, sides, &count, true, folder, options);
+    int convert = scatter < 0 ? -1 : time_sides(problem, sides, &count, false, folder, options);
+    if (convert < 0)
+        return 1;
+    paired result = compare(problem, &sides[scatter], &sides[convert], options);
+    write_samples(options, problem, &sides[scatter], &sides[convert], &result);
     double gate = gate_of(problem);
-    printf("%-4s %2dx%-2d %6d  scatter %7.2f us  convert %7.2f us  ratio %.3f [%.3f, %.3f]  gate "
-           "%.2f %s\n",
+    printf("%-4s %2dx%-2d %6d  scatter %7.2f us (%d tiles)  convert %7.2f us (%d slots, %d tiles)  "
+           "ratio %.3f [%.3f, %.3f]  gate %.2f %s\n",
            base_dtype_name(problem->dtype), (int)problem->p, (int)problem->q, (int)problem->batches,
-           result.a_s * 1e6, result.b_s * 1e6, result.ratio, result.least, result.greatest, gate,
+           result.a_s * 1e6, sides[scatter].tiles, result.b_s * 1e6, sides[convert].slots,
+           sides[convert].tiles, result.ratio, result.least, result.greatest, gate,
            result.ratio >= gate ? "met" : "MISSED");
-    gpu_kernel_close(&scatter.kernel, problem->gpu);
     for (int i = 0; i < count; i++)
-        gpu_kernel_close(&arms[i].kernel, problem->gpu);
+        gpu_kernel_close(&sides[i].kernel, problem->gpu);
     return result.ratio < gate;
 }
 
@@ -224,7 +262,7 @@ static int run_case(transposition problem, const char *folder, const bench_setti
             device->vtable->allocate(device, problem.bytes, &problem.dest, &report) == RUNTIME_OK &&
             device->vtable->copy_in(device, problem.source, problem.host, problem.bytes, &report) ==
                 RUNTIME_OK)
-            missed = run_arms(&problem, folder, options);
+            missed = run_sides(&problem, folder, options);
     }
     device->vtable->release(device, problem.source);
     device->vtable->release(device, problem.dest);
