@@ -138,6 +138,15 @@ static void reduce_numbers(signature_tile_run *run, const ir_op *op, signature_t
     forget_mixtures(run, from, result);
 }
 
+/* A sum that ignores NaN compares each element with itself on the way: a partial result that it
+ * meets is one source. */
+static signature met_by_reduction(const signature_tile_run *run, const ir_attributes *attributes,
+                                  signature element) {
+    const ir_monoid_info *info = ir_monoid_describe(attributes->monoid);
+    bool compares = attributes->nan == IR_NAN_IGNORE && info->combine_ignoring_nan == info->combine;
+    return compares ? signature_settled(run->setting->table, element) : element;
+}
+
 static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_tile *result) {
     const signature_tile *from = signature_tile_of(run, op->operands[0]);
     const ir_attributes *attributes = &op->attributes;
@@ -150,7 +159,7 @@ static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_ti
     for (int64_t k = 0; k < from->count; k++) {
         if (walk.at[attributes->axis] < from->domain[attributes->axis])
             signature_sum_add(run->setting->table, &sums[element_of(&walk, strides)], opcode, dtype,
-                              from->items[k].mark);
+                              met_by_reduction(run, attributes, from->items[k].mark));
         signature_walk_next(&walk);
     }
     for (int64_t i = 0; i < result->count; i++)
