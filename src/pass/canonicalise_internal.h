@@ -18,7 +18,8 @@ bool pass_canonical_split(ir_module *module, const ir_op **stuck);
 /* Gives anchors and makes the names of tiles unique. True when one is new. */
 bool pass_canonical_anchors(ir_module *module);
 
-/* Reports the first op that brings two differently fixed owners together. False: none does. */
-bool pass_owners_refuse(const ir_module *module, pass_context *context);
+/* Reports the first op that brings two differently fixed owners together, or makes a tile with two
+ * owned axes. False: none does. */
+bool pass_owners_refuse(ir_module *module, pass_context *context);
 
 #endif

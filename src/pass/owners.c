@@ -9,7 +9,8 @@
  *
  * Equal ops on tiles of differently fixed classes compute the same elements for different owners;
  * one op for both would bring two layouts into one class. Two fixed layouts in one class are the
- * kernel's mistake and reported where they meet.
+ * kernel's mistake and reported where they meet, and so is a tile with two owned axes: the threads
+ * of a group own the elements along one.
  */
 #include "pass/canonicalise_internal.h"
 #include "pass/simplify.h"
@@ -95,7 +96,7 @@ static const char *value_text(pass_context *context, const ir_value *value) {
                                  (int)at.column);
 }
 
-bool pass_owners_refuse(const ir_module *module, pass_context *context) {
+static bool refuse_conflict(const ir_module *module, pass_context *context) {
     const ir_value *first = NULL, *second = NULL;
     base_diagnostics *d = context->diagnostics;
     const ir_op *op = analysis_owners_conflict(module->arena, module, &first, &second);
@@ -115,4 +116,56 @@ bool pass_owners_refuse(const ir_module *module, pass_context *context) {
     item->hint = base_diagnostics_text(d, "`convert(%.100s, %.200s)` gives it the same owners",
                                        b->name != NULL ? b->name : "...", owner);
     return true;
+}
+
+/* ---- two layouts in one tile ---- */
+typedef struct pair_search {
+    const analysis_axes *axes;
+    const ir_op *op; /* where there are two */
+    const analysis_axis *owned[2];
+} pair_search;
+
+static bool has_two(pair_search *search, int rank, const int *axis) {
+    int count = 0;
+    for (int i = 0; i < rank; i++)
+        if (axis[i] >= 0 && search->axes->axes[axis[i]].fixed != NULL && count < 2)
+            search->owned[count++] = &search->axes->axes[axis[i]];
+    return count == 2;
+}
+
+static bool search_pair(void *pointer, ir_op *op) {
+    pair_search *search = pointer;
+    bool found = false;
+    for (int i = 0; i < op->result_count && !found; i++)
+        found = op->results[i]->type.form == IR_FORM_TILE &&
+                has_two(search, op->results[i]->type.rank,
+                        search->axes->of_value[op->results[i]->number]);
+    const analysis_store_axes *store =
+        op->opcode == IR_STORE ? analysis_axes_of_store(search->axes, op) : NULL;
+    if (found || (store != NULL && has_two(search, store->rank, store->axis)))
+        search->op = op;
+    return search->op == NULL;
+}
+
+static bool refuse_pair(ir_module *module, pass_context *context) {
+    pair_search search = {.axes = pass_owners_find(module)};
+    if (search.axes == NULL)
+        return false;
+    ir_region_walk(&module->body, search_pair, &search);
+    if (search.op == NULL)
+        return false;
+    base_diagnostics *d = context->diagnostics;
+    base_diagnostic *item = base_diagnostics_add(d, "layout-axes", search.op->location,
+                                                 "a tile with two axes that layouts own");
+    item->found = base_diagnostics_text(d, "%s along one, %s along the other",
+                                        layout_text(context, search.owned[0]->fixed_by),
+                                        layout_text(context, search.owned[1]->fixed_by));
+    item->expected =
+        "one axis with a layout: the threads own its elements, and all others of these";
+    item->hint = "make the other index tile without a layout";
+    return true;
+}
+
+bool pass_owners_refuse(ir_module *module, pass_context *context) {
+    return refuse_conflict(module, context) || refuse_pair(module, context);
 }

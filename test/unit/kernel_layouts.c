@@ -6,7 +6,8 @@
 
 /* The kernel around a body that begins on line 3; L and M are the layouts of the parameters. */
 #define HEAD                                                                                       \
-    "kernel k(x: in f32[R, N], h: in f16[R, 64], y: out f32[R, N], N0: const = 64,\n"              \
+    "kernel k(x: in f32[R, N], h: in f16[R, 64], y: out f32[R, N], z: inout f32[R, 64], N0: "      \
+    "const = 64,\n"                                                                                \
     "         L: layout = bits(3, 4, 5, 0, 1, 2), M: layout) { program r: R\n"
 
 /* Parses, binds M (and L, when given) and lowers; then canonicalises, where conflicts are found. */
@@ -43,11 +44,11 @@ static const accepted_case accepted[] = {
     {"o = arange(64, bits(5, 0, 1, 2, 3, 4, slots=2))\ny[r, o] = x[r, o]\n}\n", NULL,
      "identity(64)", "%o = arange 64 layout slot 2 | lane 32 : index<64>\n"},
     {"v = convert(x[r, :], digits(slot 2 | lane 32))\ny[r, :] = v\n}\n", NULL, "identity(64)",
-     "convert %4 layout slot 2 | lane 32 : f32<N>\n"},
+     "convert %5 layout slot 2 | lane 32 : f32<N>\n"},
     {"v = convert(x[r, :], digits(lane 4 @8 |\n  lane 8 @1 | slot 2,\n size=64))\ny[r, :] = v\n}\n",
-     NULL, "identity(64)", "convert %4 layout lane 4 @8 | lane 8 @1 | slot 2 : f32<N>\n"},
+     NULL, "identity(64)", "convert %5 layout lane 4 @8 | lane 8 @1 | slot 2 : f32<N>\n"},
     {"v = convert(x[r, :], blocked_cyclic(64, workers=32, vector=2))\ny[r, :] = v\n}\n", NULL,
-     "identity(64)", "convert %4 layout slot 2 | lane 32 : f32<N>\n"},
+     "identity(64)", "convert %5 layout slot 2 | lane 32 : f32<N>\n"},
     /* every spelling of the command line */
     {"o = arange(64, M)\ny[r, o] = x[r, o]\n}\n", NULL, "(32,2):(2,1)",
      "%o = arange 64 layout slot 2 | lane 32 : index<64>\n"},
@@ -77,7 +78,7 @@ static const accepted_case accepted[] = {
      NULL, "identity(64)", NULL},
     {"v = convert(x[r, :], L)\nw = convert(x[r, :], identity(128, slots=2))\n"
      "y[r, :] = convert(w, L) + v\n}\n",
-     NULL, "identity(64)", "convert %4 layout lane 32 | subgroup 2 | slot 2 : f32<N>\n"},
+     NULL, "identity(64)", "convert %5 layout lane 32 | subgroup 2 | slot 2 : f32<N>\n"},
     {"o = arange(64, L)\nacc = x[r, o]\nfor k in 0..3 { acc = acc + x[r, o] }\n"
      "if sum(acc) > 0.0 { acc = acc * 2.0 }\ny[r, o] = acc\n}\n",
      NULL, "identity(64)", NULL},
@@ -194,6 +195,11 @@ static const rejected_case rejected[] = {
      "layout-conflict 6:1"},
     {O P "if r > 2 {\na = x[r, o] } else { a = x[r, p] }\ny[r, o] = a\n}\n", NULL, "identity(64)",
      "layout-conflict 5:1"},
+    /* two owned axes of one tile */
+    {O "t = x[r, o]\na = t[:, None] * t[None, :]\n" END, NULL, "identity(64)", "layout-axes 5:16"},
+    {O "p = arange(32, M)\nx2 = x[r, o]\na = x2[:, None] < p[None, :]\n" END, NULL, "identity(64)",
+     "layout-axes 6:17"},
+    {O "z[o[:, None], o[None, :], unique] = 1.0\n" END, NULL, "identity(64)", "layout-axes 4:1"},
     {O P "a = x[r, :] + x[r, o]\nb = exp(a)\nc = x[r, p]\ny[r, :] = b - c\n}\n", NULL,
      "identity(64)", "layout-conflict 8:13"},
 };
@@ -245,11 +251,40 @@ static void a_layout_that_is_missing_or_of_another_kind_is_reported(void **unuse
     kernel_fixture_free(&f);
 }
 
+/* ---- the canonical hash ---- */
+static uint64_t hash_of(const char *body, const char *l) {
+    kernel_fixture f;
+    char kernel[2048];
+    snprintf(kernel, sizeof kernel, "%s%s", HEAD, body);
+    open(&f, kernel, l, "identity(64)");
+    if (f.module == NULL)
+        fail_msg("%s", kernel_rendered(&f));
+    uint64_t hash = pass_canonical_hash(f.module);
+    kernel_fixture_free(&f);
+    return hash;
+}
+
+/* Equal index tiles that lie with different layouts are told apart by what they lie with. */
+static void the_hash_knows_layouts_and_no_order(void **unused) {
+    (void)unused;
+    const char *one = "i = arange(64)\nj = arange(64)\no = arange(64, L)\np = arange(64, M)\n"
+                      "y[r, o] = x[r, i] + x[r, o]\nz[r, p] = x[r, j] * x[r, p]\n}\n";
+    const char *other = "p = arange(64, M)\na = arange(64)\nv = x[r, p]\nz[r, p] = x[r, a] * v\n"
+                        "o = arange(64, L)\nb = arange(64)\ny[r, o] = x[r, b] + x[r, o]\n}\n";
+    const char *moved = "p = arange(64, L)\na = arange(64)\nv = x[r, p]\nz[r, p] = x[r, a] * v\n"
+                        "o = arange(64, M)\nb = arange(64)\ny[r, o] = x[r, b] + x[r, o]\n}\n";
+    assert_int_equal(hash_of(one, NULL), hash_of(other, NULL));
+    assert_true(hash_of(one, NULL) != hash_of(moved, NULL));
+    assert_true(hash_of(one, NULL) != hash_of(one, "bits(3, 4, 5, 0, 1, 2, xor=1)"));
+    assert_int_equal(hash_of(one, NULL), hash_of(one, "gf2(lane 8 16 32 1 2 | subgroup 4, xor=0)"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_becomes_digits),
         cmocka_unit_test(what_is_wrong_is_said_where_it_stands),
         cmocka_unit_test(a_conflict_names_both_values_and_both_layouts),
+        cmocka_unit_test(the_hash_knows_layouts_and_no_order),
         cmocka_unit_test(a_layout_that_is_missing_or_of_another_kind_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
