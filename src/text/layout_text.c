@@ -6,7 +6,7 @@
  *
  * The grammar and its faults are layout/tile.h's; here a fault gets its place in the source, and
  * what is a layout but none that a kernel can have is refused. Two spellings of one function give
- * one axis.
+ * one axis. Slots are rounded up to a power of two.
  */
 #include "text/ast_internal.h"
 
@@ -189,17 +189,6 @@ static bool check_geometry(layout_reader *r) {
                                         "nothing of their own"
                                       : NULL);
     }
-    int64_t slots = layout_tile_capacity(&r->tile);
-    if (slots < 1 || slots > MOST_SLOTS || (slots & (slots - 1)) != 0) {
-        const char *message =
-            base_diagnostics_text(r->diagnostics, "%lld slots are no power of two up to %d",
-                                  (long long)slots, MOST_SLOTS);
-        return reject(r, "layout-geometry", message, "1, 2, 4, 8, 16, 32 or 64 slots",
-                      slots <= MOST_SLOTS
-                          ? "round the size up: a tile may have fewer elements than "
-                            "its layout"
-                          : "more threads");
-    }
     if (size < 1 || size > MOST_ELEMENTS) {
         const char *message = base_diagnostics_text(
             r->diagnostics, "%lld elements are too many for one tile", (long long)size);
@@ -219,6 +208,28 @@ static bool check_lanes(layout_reader *r, const layout_axis *axis) {
                                                 (long long)(lanes * replicas));
     return reject(r, "layout-geometry", message, "subgroups of 32 lanes",
                   "write `lane 32 | subgroup N`");
+}
+
+/* Slots are a power of two: the last rounds of an axis are made up by slots that own nothing. */
+static bool round_slots(layout_reader *r, layout_axis *axis) {
+    int64_t slots = layout_axis_radix(axis, LAYOUT_SLOT), rounded = 1;
+    while (rounded < slots)
+        rounded *= 2;
+    int last = axis->count - 1;
+    if (rounded != slots && axis->digits[last].holder == LAYOUT_SLOT) {
+        int64_t stride = layout_axis_digit_stride(axis, last);
+        int64_t others = slots / axis->digits[last].radix;
+        if (stride == others && (others & (others - 1)) == 0)
+            axis->digits[last].radix = rounded / others;
+    }
+    if (layout_axis_radix(axis, LAYOUT_SLOT) == rounded && rounded <= MOST_SLOTS)
+        return true;
+    const char *message = base_diagnostics_text(
+        r->diagnostics, "%lld slots are no power of two up to %d", (long long)slots, MOST_SLOTS);
+    return reject(r, "layout-geometry", message, "1, 2, 4, 8, 16, 32 or 64 slots",
+                  slots > MOST_SLOTS ? "more threads"
+                                     : "round the size up: a tile may have fewer elements than its "
+                                       "layout");
 }
 
 static bool read_layout(layout_reader *r, text_layout *layout) {
@@ -241,7 +252,7 @@ static bool read_layout(layout_reader *r, text_layout *layout) {
         return reject(r, "unsupported-layout", "a layout that mixes bits is not yet in kernel text",
                       "each bit of the index in one bit of slot, lane or subgroup, and `xor=`",
                       "`croft layout` shows and converts it");
-    return check_lanes(r, &layout->axis);
+    return check_lanes(r, &layout->axis) && round_slots(r, &layout->axis);
 }
 
 void text_layout_read(base_arena *arena, const text_kernel *kernel, const int64_t *consts,

@@ -188,12 +188,25 @@ static void rule_affine_digits(verify_state *state, const ir_op *op) {
                       "the mask does not count along the index");
 }
 
-/* The lanes of programs count as an axis here. */
+static bool fixes_owners(const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (op->attributes.layout != NULL)
+            return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (fixes_owners(op->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+/* The lanes of programs count as an axis here. Where the program fixes owners there are also
+ * addresses in scratch and numbers of copies, as in teams of several subgroups. */
 static void rule_iota_digits(verify_state *state, const ir_op *op) {
     bool along = false;
     for (int i = 0; i < state->module->axis_count && !along; i++)
         along = is_along(state, &op->attributes.affine, &state->module->axes[i]);
-    if (!along)
+    const ir_module *program = state->module->implements;
+    if (!along && (program == NULL || !fixes_owners(&program->body)))
         verify_report(state, VERIFY_AFFINE_DIGITS, op, "the weights of the digits of an axis",
                       "an iota counts along no axis");
 }

@@ -72,6 +72,11 @@ static const accepted_case accepted[] = {
      "%o = arange 60 layout lane 4 @8 | subgroup 2 | lane 8 @1 : index<60>\n"},
     {"o = arange(64, digits(lane 32 | subgroup 3))\ny[r, o] = x[r, o]\n}\n", NULL, "identity(64)",
      "%o = arange 64 layout lane 32 | subgroup 3 : index<64>\n"},
+    /* slots are made up to a power of two */
+    {"o = arange(64, blocked_cyclic(190, workers=32, vector=2))\ny[r, o] = x[r, o]\n}\n", NULL,
+     "identity(32)", "%o = arange 64 layout slot 2 | lane 32 | slot 4 : index<64>\n"},
+    {"v = convert(x[r, :], digits(lane 32 | slot 3))\ny[r, :] = v\n}\n", NULL, "identity(32)",
+     "convert %4 layout lane 32 | slot 4 : f32<N>\n"},
     /* the owner goes on through arithmetic, compare, select, cast and load; slots may differ */
     {"o = arange(64, L)\nh2 = f32(h[r, o])\nv = where(h2 < o % 2, -h2, h2 * 2)\n"
      "y[r, o] = v\n}\n",
@@ -141,9 +146,9 @@ static const rejected_case rejected[] = {
      "layout-geometry 3:16"},
     {"o = arange(64, digits(lane 32 | slot 2048))\n" END, NULL, "identity(64)",
      "layout-geometry 3:16"},
-    {"o = arange(64, blocked_cyclic(1009, workers=96))\n" END, NULL, "identity(64)",
+    {"o = arange(64, digits(slot 3 | lane 32))\n" END, NULL, "identity(64)",
      "layout-geometry 3:16"},
-    {"o = arange(64, digits(lane 32 | slot 128))\n" END, NULL, "identity(64)",
+    {"o = arange(64, digits(lane 32 | slot 65))\n" END, NULL, "identity(64)",
      "layout-geometry 3:16"},
     {"o = arange(64, digits(lane 32 | step 2))\n" END, NULL, "identity(64)",
      "unsupported-layout 3:16"},

@@ -1,0 +1,54 @@
+"""As much of thread IR text as says who owns a tile: the index vector of each store, evaluated for
+every thread and slot.
+
+    elements = thread_text.stored_elements(text, threads)     {"y0": array of threads x slots, ...}
+
+Understands iota, xor, add and constant; a store whose index is anything else is an error. Masks are
+left out: they say which of the positions write, not what these own.
+"""
+import re
+
+import numpy as np
+
+LANES = 32
+OP = re.compile(r"^ *%(\S+) = (iota|xor|add|constant) (.*?) : \w+(?:\((\d+)\))?", re.MULTILINE)
+STORE = re.compile(r"^ *store %(\w+)\[[^\]]*vector %(\S+) inside\]", re.MULTILINE)
+TERM = re.compile(r"^(lane|subgroup|slot)(?:/(\d+))?(?: % (\d+))?\*(-?\d+)$")
+
+
+def affine(text, threads, slots):
+    thread, slot = np.arange(threads)[:, None], np.arange(slots)[None, :]
+    number = {"lane": thread % LANES, "subgroup": thread // LANES, "slot": slot}
+    total = np.zeros((threads, slots), int)
+    for word in text.split(" + "):
+        term = TERM.match(word)
+        if not term:
+            total = total + int(word)
+            continue
+        holder, divide, modulus, stride = term.groups()
+        value = number[holder] // int(divide or 1)
+        total = total + (value % int(modulus) if modulus else value) * int(stride)
+    return total
+
+
+def stored_elements(text, threads):
+    body = text[text.rindex("\n  }\n"):] if "\n  }\n" in text else text
+    values = {}
+    for name, opcode, operands, slots in OP.findall(body):
+        if opcode == "iota":
+            values[name] = affine(operands, threads, int(slots or 1))
+        elif opcode == "constant":
+            if re.fullmatch(r"-?\d+", operands):
+                values[name] = int(operands)
+        else:
+            first, second = (word.lstrip("%") for word in operands.split(", "))
+            if first in values and second in values:
+                values[name] = values[first] ^ values[second] if opcode == "xor" else \
+                    values[first] + values[second]
+    return {tensor: values[index] for tensor, index in STORE.findall(body)}
+
+
+def mechanisms(text):
+    """How many ops of each kind there are that move values."""
+    return {word: len(re.findall(rf" = {word} ", text))
+            for word in ("shuffle", "xorslot", "rename", "put", "get", "sync")}
