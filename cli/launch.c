@@ -71,6 +71,7 @@ static launch_room *make_room(const cli_launch *launch) {
                                         .entry = job->compiled.entry,
                                         .flags = room->flags,
                                         .threads = job->compiled.threads,
+                                        .cluster = job->compiled.module->cluster,
                                         .pointer_count = pointer_count(launch),
                                         .word_count = (int)words,
                                         .scratch_bytes = job->compiled.scratch_bytes};
@@ -181,17 +182,93 @@ static runtime_status copy_out(const cli_launch *launch, runtime_device *device,
     return RUNTIME_OK;
 }
 
-static runtime_status launch_copied(const cli_launch *launch, runtime_device *device,
-                                    runtime_module *module, launch_room *room) {
+/* The first launch's outputs, by parameter; NULL for the others. */
+static bool keep_outputs(const cli_launch *launch, char *kept[CLI_ARGUMENT_LIMIT]) {
+    for (int i = 0; i < launch->module->parameter_count; i++) {
+        const cli_array *array = launch->arrays[i];
+        if (array == NULL || launch->module->parameters[i].mode == IR_IN)
+            continue;
+        kept[i] = malloc((size_t)guarded_bytes(array) + 1);
+        if (kept[i] == NULL)
+            return false;
+        memcpy(kept[i], guarded_begin(array), (size_t)guarded_bytes(array));
+    }
+    return true;
+}
+
+/* Outputs as before the first launch, on the device. */
+static runtime_status reset_outputs(const cli_launch *launch, runtime_device *device,
+                                    launch_room *room, void *const memory[CLI_ARGUMENT_LIMIT],
+                                    char *const before[CLI_ARGUMENT_LIMIT]) {
+    for (int i = 0; i < launch->module->parameter_count; i++) {
+        if (before[i] == NULL)
+            continue;
+        runtime_status status = device->vtable->copy_in(
+            device, memory[i], before[i], guarded_bytes(launch->arrays[i]), &room->report);
+        if (status != RUNTIME_OK)
+            return status;
+    }
+    return RUNTIME_OK;
+}
+
+/* The name of an output whose bytes are not the kept ones. */
+static const char *changed_output(const cli_launch *launch, char *const kept[CLI_ARGUMENT_LIMIT]) {
+    for (int i = 0; i < launch->module->parameter_count; i++)
+        if (kept[i] != NULL && memcmp(kept[i], guarded_begin(launch->arrays[i]),
+                                      (size_t)guarded_bytes(launch->arrays[i])) != 0)
+            return launch->module->parameters[i].name;
+    return NULL;
+}
+
+static runtime_status launch_once(const cli_launch *launch, runtime_device *device,
+                                  runtime_module *module, launch_room *room,
+                                  void *const memory[CLI_ARGUMENT_LIMIT]) {
+    runtime_status status = device->vtable->launch(device, module, &room->launch, &room->report);
+    return status == RUNTIME_OK ? copy_out(launch, device, room, memory) : status;
+}
+
+/* With --repeat: the same launch again and again, which has to give the same bytes. The exit code.
+ */
+static int launch_repeated(const cli_launch *launch, runtime_device *device, runtime_module *module,
+                           launch_room *room, void *const memory[CLI_ARGUMENT_LIMIT]) {
+    char *before[CLI_ARGUMENT_LIMIT] = {NULL}, *first[CLI_ARGUMENT_LIMIT] = {NULL};
+    int count = launch->job->options->repeat, exit_code = CLI_EXIT_OK;
+    const char *changed = NULL;
+    bool kept = count <= 1 || keep_outputs(launch, before);
+    runtime_status status = launch_once(launch, device, module, room, memory);
+    kept = kept && (count <= 1 || keep_outputs(launch, first));
+    for (int i = 1; i < count && kept && changed == NULL && status == RUNTIME_OK; i++) {
+        status = reset_outputs(launch, device, room, memory, before);
+        if (status == RUNTIME_OK)
+            status = launch_once(launch, device, module, room, memory);
+        if (status == RUNTIME_OK)
+            changed = changed_output(launch, first);
+        if (changed != NULL)
+            printf("launch %d of %d gave other bytes of %s than the first\n", i + 1, count,
+                   changed);
+    }
+    if (!kept)
+        fputs("croft: out of memory\n", stderr);
+    exit_code = status != RUNTIME_OK ? failed(&room->report)
+                : !kept              ? CLI_EXIT_SYSTEM
+                : changed != NULL    ? CLI_EXIT_CHECK_FAILED
+                                     : CLI_EXIT_OK;
+    for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++) {
+        free(before[i]);
+        free(first[i]);
+    }
+    return exit_code;
+}
+
+static int launch_copied(const cli_launch *launch, runtime_device *device, runtime_module *module,
+                         launch_room *room) {
     void *memory[CLI_ARGUMENT_LIMIT] = {NULL};
-    runtime_status status = copy_in(launch, device, room, memory);
-    if (status == RUNTIME_OK)
-        status = device->vtable->launch(device, module, &room->launch, &room->report);
-    if (status == RUNTIME_OK)
-        status = copy_out(launch, device, room, memory);
+    int exit_code = copy_in(launch, device, room, memory) == RUNTIME_OK
+                        ? launch_repeated(launch, device, module, room, memory)
+                        : failed(&room->report);
     for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++)
         device->vtable->release(device, memory[i]);
-    return status;
+    return exit_code;
 }
 
 static void print_facts(const runtime_device *device, const runtime_module *module) {
@@ -212,13 +289,13 @@ static int launch_sized(const cli_launch *launch, runtime_device *device, launch
     }
     room->launch.groups = size.groups;
     room->launch.workspace_bytes = size.workspace_bytes;
-    runtime_status status = device->vtable->load(device, &room->artifact, &module, &room->report);
-    if (status == RUNTIME_OK && launch->job->options->check)
+    if (device->vtable->load(device, &room->artifact, &module, &room->report) != RUNTIME_OK)
+        return failed(&room->report);
+    if (launch->job->options->check)
         print_facts(device, module);
-    if (status == RUNTIME_OK)
-        status = launch_copied(launch, device, module, room);
+    int exit_code = launch_copied(launch, device, module, room);
     device->vtable->unload(device, module);
-    return status == RUNTIME_OK ? CLI_EXIT_OK : failed(&room->report);
+    return exit_code;
 }
 
 int cli_launch_cuda(const cli_launch *launch, runtime_device *device) {

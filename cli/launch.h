@@ -13,7 +13,7 @@ typedef struct cli_launch {
     const ir_constant *scalars;
 } cli_launch;
 
-/* The exit code; a failure has been printed. */
+/* The exit code; a failure has been printed. CLI_EXIT_CHECK_FAILED: --repeat saw other bytes. */
 int cli_launch_cpu(const cli_launch *launch);
 
 /* The arrays and their guards are copied to the device, and those that are outputs back. With

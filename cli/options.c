@@ -46,6 +46,7 @@ void cli_options_usage(FILE *out) {
         "  --plan PLAN          fallback, row, or a file with a plan, obeyed exactly\n"
         "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
         "  --check              run: compare with the reference; exit 1 above the bound\n"
+        "  --repeat N           run --target cuda: launch N times; exit 1 when the bytes differ\n"
         "  --tol X              with --check: an absolute tolerance, tightens the bound\n"
         "  --verify-passes      the verifier after every pass, not only where levels change\n"
         "  --check-passes       also: does a pass say what it did, carry every fact, and compute\n"
@@ -98,6 +99,7 @@ static const option_row option_rows[] = {
     {"--threads", OPTION_INTEGER, offsetof(cli_options, threads)},
     {"--tol", OPTION_REAL, offsetof(cli_options, tolerance)},
     {"--check", OPTION_FLAG, offsetof(cli_options, check)},
+    {"--repeat", OPTION_COUNT, offsetof(cli_options, repeat)},
     {"--verify-passes", OPTION_FLAG, offsetof(cli_options, verify_passes)},
     {"--check-passes", OPTION_FLAG, offsetof(cli_options, check_passes)},
     {"--passes", OPTION_TEXT, offsetof(cli_options, passes)},
@@ -211,6 +213,9 @@ static bool check_command(const cli_options *options) {
         return usage_error("the option belongs to opt", "-p");
     if (options->list && !opt)
         return usage_error("the option belongs to opt", "--list");
+    if (options->repeat > 0 && (strcmp(command, "run") != 0 || options->target == NULL ||
+                                strcmp(options->target, "cuda") != 0))
+        return usage_error("the option belongs to run --target cuda", "--repeat");
     if (options->json && strcmp(command, "devices") != 0)
         return usage_error("the option belongs to devices", "--json");
     return true;

@@ -39,6 +39,7 @@ typedef struct cli_options {
     uint64_t seed;           /* --seed N */
     int threads;             /* --threads N; 0: all processors */
     bool check;              /* --check */
+    int repeat;              /* --repeat N; 0: not given */
     bool verify_passes;      /* --verify-passes */
     bool check_passes;       /* --check-passes */
     const char *passes;      /* -p PASS,... */

@@ -288,7 +288,7 @@ static int run_compiled(run_state *run) {
     if (status == CLI_EXIT_OK && run->simulated)
         seen = launch_sim(run);
     else if (status == CLI_EXIT_OK)
-        status = launch(run);
+        seen = launch(run);
     if (seen != CLI_EXIT_OK && seen != CLI_EXIT_CHECK_FAILED)
         return seen;
     if (status == CLI_EXIT_OK && run->job->options->check)

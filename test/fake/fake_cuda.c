@@ -51,6 +51,12 @@ static void overrun(const uint64_t *arguments, uint32_t groups) {
     copy_elements(arguments, 1);
 }
 
+static void unsteady(const uint64_t *arguments, uint32_t groups) {
+    copy(arguments, groups);
+    if (fake_cuda.launch_count % 3 == 0)
+        ((float *)(uintptr_t)arguments[1])[1] = 7.0f;
+}
+
 EXPORT void fake_cuda_reset(void);
 
 EXPORT __attribute__((constructor)) void fake_cuda_reset(void) {
@@ -68,9 +74,10 @@ EXPORT __attribute__((constructor)) void fake_cuda_reset(void) {
                                   .cluster_limit = 8};
     const char *word = getenv("FAKE_CUDA");
     word = word != NULL ? word : "";
-    fake_cuda.kernel = strcmp(word, "copy") == 0      ? copy
-                       : strcmp(word, "overrun") == 0 ? overrun
-                                                      : NULL;
+    fake_cuda.kernel = strcmp(word, "copy") == 0       ? copy
+                       : strcmp(word, "overrun") == 0  ? overrun
+                       : strcmp(word, "unsteady") == 0 ? unsteady
+                                                       : NULL;
     fake_cuda.lost = strcmp(word, "lost") == 0;
     if (strcmp(word, "none") == 0)
         fake_cuda.init_error = 100;

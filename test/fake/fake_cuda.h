@@ -6,10 +6,11 @@
  *
  * Device memory is memory of the process, and a launch runs `kernel`, a function of the test, when
  * there is one. Without a test, as a library that the command opens, FAKE_CUDA in the environment
- * says what a launch does to two f32[R, N]: `copy`, `overrun` (copies one element more), `lost`
- * (fails with an illegal address), or which device there is: `none`, `old` (compute
- * capability 7.5). It checks what a real driver would only crash on: contexts are pushed and popped
- * in pairs, memory, streams, pools and modules are given back once, calls have a current context.
+ * says what a launch does to two f32[R, N]: `copy`, `overrun` (copies one element more), `unsteady`
+ * (every third launch other elements), `lost` (fails with an illegal address), or which device
+ * there is: `none`, `old` (compute capability 7.5). It checks what a real driver would only crash
+ * on: contexts are pushed and popped in pairs, memory, streams, pools and modules are given back
+ * once, calls have a current context.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H

@@ -5,17 +5,19 @@ tier: check-gpu
 
     test/gpu/run.py [--full] [--on cuda|cpu] [--only WORD] [--limit SECONDS] [-j N] [--no-build]
 
-* Each example runs on the device at each edge width, by a row plan and by the fallback, with --check: the
-  FP64 reference, and guards around the outputs in the device's memory. Its outputs must have the bits
-  that the simulator gives by the same plan; one NaN is as good as another.
-* test/gpu/device.c asks of the runtime what only a real driver can answer; test/gpu/programs.c compares 200
-  random thread programs, each launched five times, with the simulator.
+* Each example runs on the device at each edge width, by a row plan and by the fallback, with
+  --check: the FP64 reference, and guards around the outputs in the device's memory. Its outputs
+  must have the bits that the simulator gives by the same plan; one NaN is as good as another.
+* test/gpu/device.c asks of the runtime what only a real driver can answer; test/gpu/programs.c
+  compares 200 random thread programs, each launched five times, with the simulator.
+* test/gpu/torture.croft: conversions and reductions on shared scratch, 65,536 groups, 100
+  launches, every bit.
 * Where compute-sanitizer is found, a part of them runs under memcheck, racecheck and synccheck.
-* --full adds element types and inputs of NaN, infinities and the like at every width. --on cpu runs the same
-  cases on the cpu, planned for sm_90, to try this file where there is no GPU.
+* --full adds element types and inputs of NaN, infinities and the like at every width. --on cpu runs
+  the same cases on the cpu, planned for sm_90, to try this file where there is no GPU.
 
-Builds build/gpu with gcc and CMake alone (no cmocka). A case that has not begun when the limit is over is skipped and
-said. Without a device everything is skipped, and that is no failure.
+Builds build/gpu with gcc and CMake alone (no cmocka). A case that has not begun when the limit is
+over is skipped and said. Without a device everything is skipped, and that is no failure.
 """
 import argparse
 import concurrent.futures
@@ -46,9 +48,13 @@ CASE_LIMIT_S = 60
 TOOL_LIMIT_S = 240
 PROGRAMS = [["gpu_device"], ["gpu_device", "lost"],
             *(["gpu_programs", str(first), "50"] for first in range(1000, 1200, 50))]
-# Constants that an example needs beside its arrays, and widths that it takes.
-CONSTANTS = {}
-WIDTHS_OF = {"transpose8": [1, 31, 32, 33, 1009]}
+# Widths that an example takes, when not all.
+WIDTHS_OF = {"transpose8": [1, 31, 32, 33, 1009],
+             "rmsnorm_register": [width for width in WIDTHS if width <= 1024]}
+LAYOUTS = [*(f"identity(1024,slots={slots})" for slots in (2, 4, 8, 16, 32)),
+           *(f"blocked_cyclic(1024,workers={workers},vector=4)" for workers in (256, 128, 64, 32))]
+TORTURE = "test/gpu/torture.croft"
+TORTURE_GROUPS, TORTURE_ROWS, TORTURE_WIDTH, TORTURE_LAUNCHES = 65536, 64, 256, 100
 
 
 # ---- kernels ----
@@ -67,6 +73,7 @@ class Kernel:
         types = re.search(r"\bT: ([\w |]+)", head)
         self.types = types.group(1).replace(" ", "").split("|") if types else ["f32"]
         self.widths = WIDTHS_OF.get(self.name, WIDTHS)
+        self.constant_width = re.search(r"\bN: const", head) is not None
 
     def inputs(self, rows, width, dtype, form):
         """name=VALUE for each tensor that is read."""
@@ -82,18 +89,23 @@ class Kernel:
             else:
                 wide = form if len(shape) > 1 else "randn"
                 words.append(f"{name}={wide}:{text}:{dtype if kind == 'T' else kind}")
-        return words + CONSTANTS.get(self.name, [])
+        return words + ([f"N={width}"] if self.constant_width else [])
 
 
 class Case:
-    def __init__(self, kernel, plan, dtype, width, form="randn"):
+    def __init__(self, kernel, plan, dtype, width, form="randn", layout=None):
         rows = 16 if form == "special" else 5 if width <= 1024 else 3
-        rows = width if kernel.name == "transpose8" else rows
+        rows = width if kernel.name == "transpose8" else 32 if layout else rows
         self.kernel = kernel
         self.plan = plan
         self.name = f"{kernel.name}/{plan}/{dtype}/{form}/{width}"
         self.words = ["run", kernel.path, *kernel.inputs(rows, width, dtype, form),
-                      "--plan", plan, "--machine", "sm_90"]
+                      "--machine", "sm_90"]
+        if layout is not None:
+            self.name += "/" + layout
+            self.words.append("LAYOUT=" + layout)
+        else:
+            self.words += ["--plan", plan]
 
     def outputs(self, folder, side):
         return {name: folder / f"{side}_{name}.npy"
@@ -106,13 +118,17 @@ def make_cases(full):
     for width in WIDTHS:
         for kernel in kernels:
             for plan in ("row", "fallback"):
-                if width in kernel.widths:
-                    cases.append(Case(kernel, plan, kernel.types[0], width))
-                if width not in (kernel.widths if full else FEW_WIDTHS):
+                if width not in kernel.widths:
+                    continue
+                cases.append(Case(kernel, plan, kernel.types[0], width))
+                if not full and width not in FEW_WIDTHS:
                     continue
                 cases += [Case(kernel, plan, dtype, width) for dtype in kernel.types[1:]]
                 if full or width == 1009:
                     cases.append(Case(kernel, plan, kernel.types[0], width, "special"))
+    register = next(kernel for kernel in kernels if kernel.name == "rmsnorm_register")
+    cases += [Case(register, "owners", dtype, width, layout=layout) for layout in LAYOUTS
+              for dtype in ("f32", "f16") for width in (1009, 1024)]
     return cases
 
 
@@ -180,7 +196,8 @@ def run_case(case, worker, target):
     with tempfile.TemporaryDirectory(prefix="croft-gpu-") as scratch:
         folder = pathlib.Path(scratch)
         sides = {}
-        for side, more in (("device", ["--target", target, "--check"]), ("sim", ["--target", "sim"])):
+        for side, more in (("device", ["--target", target, "--check"]),
+                           ("sim", ["--target", "sim"])):
             sides[side] = case.outputs(folder, side)
             outputs = [f"{name}={path}" for name, path in sides[side].items()]
             code, text = worker.run([*case.words, *outputs, *more])
@@ -195,6 +212,37 @@ def run_case(case, worker, target):
     return None
 
 
+# ---- torture ----
+
+def torture_kernels():
+    text = (ROOT / TORTURE).read_text(encoding="utf-8")
+    return re.findall(r"^kernel (\w+)\(", text, re.MULTILINE)
+
+
+def run_torture(kernel, worker, target):
+    """Many groups that compute few different rows, launched many times: all bits are known."""
+    with tempfile.TemporaryDirectory(prefix="croft-gpu-") as scratch:
+        folder = pathlib.Path(scratch)
+        rows = np.random.default_rng(1).standard_normal((TORTURE_ROWS, TORTURE_WIDTH))
+        rows = rows.astype(np.float32)
+        np.save(folder / "few.npy", rows)
+        np.save(folder / "many.npy", np.tile(rows, (TORTURE_GROUPS // TORTURE_ROWS, 1)))
+        words = ["run", TORTURE, "--kernel", kernel, "--machine", "sm_90"]
+        often = ["--repeat", TORTURE_LAUNCHES] if target == "cuda" else []
+        for side, more in (("few", ["--target", "sim", "--check"]),
+                           ("many", ["--target", target, *often])):
+            code, text = worker.run([*words, f"x={folder / side}.npy", f"y={folder / side}_y.npy",
+                                     *more])
+            if code != 0:
+                return f"{side} rows: exit {code}: {text.strip()[:2000]}"
+        few, many = np.load(folder / "few_y.npy"), np.load(folder / "many_y.npy")
+        many = many.reshape(-1, *few.shape)
+        if not np.array_equal(many.view(np.uint32),
+                              np.broadcast_to(few, many.shape).copy().view(np.uint32)):
+            return "a group's bits are not those of the simulator"
+    return None
+
+
 # ---- compute-sanitizer ----
 
 def find_sanitizer():
@@ -203,15 +251,31 @@ def find_sanitizer():
     return places[0] if places else None
 
 
-def sanitizer_cases(cases):
-    return [case for case in cases if case.name.split("/")[2:4] == [case.kernel.types[0], "randn"]
-            and int(case.name.split("/")[4]) in CHECKED_WIDTHS]
+class TortureCase:
+    """A kernel of the torture on few rows, for the tools."""
+
+    def __init__(self, kernel):
+        self.name = f"torture/{kernel}"
+        self.words = ["run", TORTURE, "--kernel", kernel, "--machine", "sm_90",
+                      f"x=randn:8x{TORTURE_WIDTH}"]
+
+    def outputs(self, folder, side):
+        return {"y": folder / side}
+
+
+def sanitizer_cases(cases, only):
+    torture = [TortureCase(kernel) for kernel in torture_kernels()]
+    return [case for case in torture if only in case.name] + [
+        case for case in cases if case.name.split("/")[2:4] == [case.kernel.types[0], "randn"]
+        and int(case.name.split("/")[4]) in CHECKED_WIDTHS]
 
 
 def run_sanitizer(program, tool, cases):
     """[(name, why or None)]; the tool's own finding is a case too."""
-    lines = "".join(" ".join([*case.words, *(f"{name}=/dev/null" for name in case.outputs(ROOT, "")),
-                              "--target", "cuda"]) + "\n" for case in cases)
+    lines = ""
+    for case in cases:
+        outputs = [f"{name}=/dev/null" for name in case.outputs(ROOT, "")]
+        lines += " ".join([*case.words, *outputs, "--target", "cuda"]) + "\n"
     done = subprocess.run([program, "--tool", tool, "--error-exitcode", "99", "--print-limit", "10",
                            BUILD / "test" / "gpu_batch"], cwd=ROOT, input=lines, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
@@ -299,35 +363,43 @@ def find_device():
     return None
 
 
-def run_all(cases, target, jobs, deadline, outcomes):
+def run_all(tasks, jobs, deadline, outcomes):
+    """tasks: (name, function of a worker that answers None or why not)."""
     left = queue.Queue()
-    for case in cases:
-        left.put(case)
+    for task in tasks:
+        left.put(task)
 
     def work():
         worker = Worker()
         while True:
             try:
-                case = left.get_nowait()
+                name, run = left.get_nowait()
             except queue.Empty:
                 break
             start = time.monotonic()
             if start > deadline:
-                outcomes.skip(case.name, "out of time")
+                outcomes.skip(name, "out of time")
                 continue
             try:
-                why = run_case(case, worker, target)
+                why = run(worker)
             except NoPlan:
-                outcomes.skip(case.name, "the kernel has no row plan")
+                outcomes.skip(name, "the kernel has no row plan")
                 continue
             except (OSError, ValueError) as error:
                 why = repr(error)
-            outcomes.add(case.name, why, time.monotonic() - start)
+            outcomes.add(name, why, time.monotonic() - start)
         worker.close()
 
     with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
         for future in [pool.submit(work) for _ in range(jobs)]:
             future.result()
+
+
+def make_tasks(cases, target, only):
+    tasks = [(f"torture/{name}", lambda worker, name=name: run_torture(name, worker, target))
+             for name in torture_kernels() if only in f"torture/{name}"]
+    return tasks + [(case.name, lambda worker, case=case: run_case(case, worker, target))
+                    for case in cases]
 
 
 def check_program(words, outcomes):
@@ -375,7 +447,7 @@ def main():
         build(options.jobs)
     missing = find_device() if options.on == "cuda" else None
     sanitizer = find_sanitizer() if options.on == "cuda" else None
-    checked = sanitizer_cases(cases)
+    checked = sanitizer_cases(cases, options.only)
     if missing is not None:
         print(f"no CUDA device here: {missing}")
     threads = []
@@ -386,7 +458,8 @@ def main():
                               else "compute-sanitizer is not used on the cpu"
                               if options.on == "cpu" else "compute-sanitizer is not installed")
             continue
-        threads.append(threading.Thread(target=check_tool, args=(sanitizer, tool, checked, outcomes)))
+        arguments = (sanitizer, tool, checked, outcomes)
+        threads.append(threading.Thread(target=check_tool, args=arguments))
         threads[-1].start()
     for words in PROGRAMS if options.on == "cuda" else []:
         if options.only not in words[0]:
@@ -396,11 +469,12 @@ def main():
             continue
         threads.append(threading.Thread(target=check_program, args=(words, outcomes)))
         threads[-1].start()
+    tasks = make_tasks(cases, options.on, options.only)
     if missing is not None:
-        for case in cases:
-            outcomes.skip(case.name, "no device")
+        for name, _ in tasks:
+            outcomes.skip(name, "no device")
     else:
-        run_all(cases, options.on, options.jobs, deadline, outcomes)
+        run_all(tasks, options.jobs, deadline, outcomes)
     for thread in threads:
         thread.join()
     sys.exit(outcomes.close(time.monotonic() - start))

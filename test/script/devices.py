@@ -115,6 +115,15 @@ def runs():
     run = croft(*words, "--check")
     command.case("elements_that_nobody_wrote_fail",
                  run.code == 1 and "15 failed" in run.out and np.isnan(np.load(y)).all(), run)
+    run = croft(*words, "--repeat", 5, "--check", does="copy")
+    command.case("launches_that_agree_are_fine",
+                 run.code == 0 and "check y: ok" in run.out and np.array_equal(np.load(y), values),
+                 run)
+    run = croft(*words, "--repeat", 5, does="unsteady")
+    command.case("a_launch_that_gives_other_bytes_is_told",
+                 run.code == 1 and "launch 3 of 5 gave other bytes of y" in run.out, run)
+    run = croft("run", kernel, f"x={x}", "y=-", "--repeat", 5)
+    command.case("repeating_belongs_to_cuda", run.code == 2 and "--repeat" in run.err, run)
     y.unlink()
     run = croft(*words, does="lost")
     command.case("a_lost_device_is_told_and_writes_nothing",
