@@ -480,7 +480,9 @@ typedef struct owners {
     axes_state axes;
     const ir_value **fixers; /* of the module, in walk order */
     int64_t count, capacity;
-    const ir_op *end; /* the walk ends before this op is done */
+    int64_t *first_of; /* [node of a value]: of a root, the first fixer of its class + base */
+    int64_t base;      /* grows by `count` with each question, so that nothing need be reset */
+    const ir_op *end;  /* the walk ends before this op is done */
     const ir_value *first, *second;
 } owners;
 
@@ -494,16 +496,19 @@ static void list_fixers(owners *o, const ir_region *region) {
     }
 }
 
+/* Looks at each fixer once. The node of a store is no root where it meets a value. */
 static bool owners_meet(owners *o) {
-    for (int64_t i = 0; i < o->count; i++)
-        for (int64_t k = 0; k < i; k++)
-            if (node_find(&o->axes, node_of(o->fixers[i], 0)) ==
-                    node_find(&o->axes, node_of(o->fixers[k], 0)) &&
-                !fixed_alike(o->fixers[k], o->fixers[i])) {
-                o->first = o->fixers[k];
-                o->second = o->fixers[i];
-                return true;
-            }
+    o->base += o->count;
+    for (int64_t i = 0; i < o->count; i++) {
+        int64_t *first = &o->first_of[node_find(&o->axes, node_of(o->fixers[i], 0))];
+        if (*first < o->base) {
+            *first = o->base + i;
+        } else if (!fixed_alike(o->fixers[*first - o->base], o->fixers[i])) {
+            o->first = o->fixers[*first - o->base];
+            o->second = o->fixers[i];
+            return true;
+        }
+    }
     return false;
 }
 
@@ -530,6 +535,7 @@ static const ir_op *owners_in(owners *o, const ir_region *region) {
 const ir_op *analysis_owners_conflict(base_arena *arena, const ir_module *module,
                                       const ir_value **first, const ir_value **second) {
     owners o = {.axes = axes_begin(arena, module)};
+    o.first_of = BASE_NEW_ARRAY(arena, int64_t, o.axes.node_count);
     list_fixers(&o, &module->body);
     const ir_op *op = o.count < 2 ? NULL : owners_in(&o, &module->body);
     *first = o.first;

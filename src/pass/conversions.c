@@ -21,6 +21,7 @@
 typedef struct conversions_state {
     ir_module *module;
     pass_log *log; /* may be NULL */
+    analysis_axes axes;
 } conversions_state;
 
 /* Is the class of the value still fixed as `layout` when `without` is gone? */
@@ -48,8 +49,8 @@ static const layout_axis *owner_of(const analysis_axes *axes, const ir_value *va
     return axis < 0 ? NULL : axes->axes[axis].fixed;
 }
 
-static bool is_identity(const conversions_state *state, const analysis_axes *axes, const ir_op *op,
-                        const ir_value *first) {
+static bool is_identity(const conversions_state *state, const ir_op *op, const ir_value *first) {
+    const analysis_axes *axes = &state->axes;
     const layout_axis *owner = owner_of(axes, first);
     if (owner == NULL || !layout_axis_same(owner, op->attributes.layout))
         return false;
@@ -59,8 +60,8 @@ static bool is_identity(const conversions_state *state, const analysis_axes *axe
     return search.found;
 }
 
-static void put_down(const conversions_state *state, const analysis_axes *axes, const ir_op *op,
-                     const ir_value *first, pass_conversion_kind kind) {
+static void put_down(const conversions_state *state, const ir_op *op, const ir_value *first,
+                     pass_conversion_kind kind) {
     pass_log *log = state->log;
     if (log == NULL)
         return;
@@ -69,7 +70,7 @@ static void put_down(const conversions_state *state, const analysis_axes *axes, 
                              .anchor = op->anchor,
                              .through = first == op->operands[0] ? NULL : through->anchor,
                              .location = op->location,
-                             .source = owner_of(axes, first),
+                             .source = owner_of(&state->axes, first),
                              .destination = op->attributes.layout};
     BASE_PUSH(state->module->arena, log->conversions, log->conversion_count,
               log->conversion_capacity, entry);
@@ -82,23 +83,23 @@ static ir_value *first_value(ir_value *value) {
     return value;
 }
 
-static bool simplify_op(const conversions_state *state, ir_op *op) {
+static bool simplify_op(conversions_state *state, ir_op *op) {
     ir_value *first = first_value(op->operands[0]);
     bool chain = first != op->operands[0];
-    analysis_axes axes = analysis_axes_find(state->module->arena, state->module);
-    if (is_identity(state, &axes, op, first)) {
-        put_down(state, &axes, op, first, chain ? PASS_CONVERSION_INVERSE : PASS_CONVERSION_SAME);
+    if (is_identity(state, op, first)) {
+        put_down(state, op, first, chain ? PASS_CONVERSION_INVERSE : PASS_CONVERSION_SAME);
         pass_replace(state->module, op, first);
+        state->axes = analysis_axes_find(state->module->arena, state->module);
         return true;
     }
-    if (!chain)
-        return false;
-    put_down(state, &axes, op, first, PASS_CONVERSION_CHAIN);
-    op->operands[0] = first;
-    return true;
+    if (chain) { /* the classes stay: a conversion equates nothing */
+        put_down(state, op, first, PASS_CONVERSION_CHAIN);
+        op->operands[0] = first;
+    }
+    return chain;
 }
 
-static bool simplify_region(const conversions_state *state, ir_region *region) {
+static bool simplify_region(conversions_state *state, ir_region *region) {
     bool changed = false;
     for (ir_op *op = region->first, *next; op != NULL; op = next) {
         next = op->next;
@@ -112,6 +113,10 @@ static bool simplify_region(const conversions_state *state, ir_region *region) {
 
 pass_result pass_conversions(ir_module *module, pass_context *context) {
     conversions_state state = {.module = module, .log = context->log};
+    const analysis_axes *axes = pass_owners_find(module);
+    if (axes == NULL)
+        return PASS_SAME;
+    state.axes = *axes;
     if (!simplify_region(&state, &module->body))
         return PASS_SAME;
     return pass_canonicalise(module, context) == PASS_FAILED ? PASS_FAILED : PASS_CHANGED;
