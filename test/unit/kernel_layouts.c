@@ -76,7 +76,7 @@ static const accepted_case accepted[] = {
     {"o = arange(64, blocked_cyclic(190, workers=32, vector=2))\ny[r, o] = x[r, o]\n}\n", NULL,
      "identity(32)", "%o = arange 64 layout slot 2 | lane 32 | slot 4 : index<64>\n"},
     {"v = convert(x[r, :], digits(lane 32 | slot 3))\ny[r, :] = v\n}\n", NULL, "identity(32)",
-     "convert %4 layout lane 32 | slot 4 : f32<N>\n"},
+     "convert %5 layout lane 32 | slot 4 : f32<N>\n"},
     /* the owner goes on through arithmetic, compare, select, cast and load; slots may differ */
     {"o = arange(64, L)\nh2 = f32(h[r, o])\nv = where(h2 < o % 2, -h2, h2 * 2)\n"
      "y[r, o] = v\n}\n",
