@@ -11,7 +11,7 @@ tier: check-gpu
 * test/gpu/device.c asks of the runtime what only a real driver can answer; test/gpu/programs.c
   compares 200 random thread programs, each launched five times, with the simulator.
 * test/gpu/torture.croft: conversions and reductions on shared scratch, 65,536 groups, 100
-  launches, every bit.
+  launches, every bit; test/gpu/convert.croft: 200 random conversions of owners, all types.
 * Where compute-sanitizer is found, a part of them runs under memcheck, racecheck and synccheck.
 * --full adds element types and inputs of NaN, infinities and the like at every width. --on cpu runs
   the same cases on the cpu, planned for sm_90, to try this file where there is no GPU.
@@ -44,6 +44,7 @@ WIDTHS = [1, 31, 32, 33, 127, 128, 129, 257, 1009, 1024, 1537, 4095, 4096, 4097,
 FEW_WIDTHS = [33, 1009, 4097]
 CHECKED_WIDTHS = [33, 1009]  # under compute-sanitizer
 TOOLS = ["memcheck", "racecheck", "synccheck"]
+CONVERSIONS = 200
 CASE_LIMIT_S = 60
 TOOL_LIMIT_S = 240
 PROGRAMS = [["gpu_device"], ["gpu_device", "lost"],
@@ -243,6 +244,41 @@ def run_torture(kernel, worker, target):
     return None
 
 
+# ---- random conversions ----
+
+NUMPY = {"f32": "<f4", "f16": "<f2", "bf16": "V2", "i32": "<i4", "u32": "<u4", "i8": "i1",
+         "u8": "u1", "bool": "?"}
+
+
+def random_layout(generator, lanes, slots):
+    """Any order of the bits of an element's number, any bits of it turned round."""
+    bits = (lanes * slots).bit_length() - 1
+    order = ",".join(map(str, generator.permutation(bits)))
+    return f"bits({order},xor={generator.integers(lanes * slots)},slots={slots})"
+
+
+def run_conversion(number, worker, target):
+    generator = np.random.default_rng(number)
+    lanes, slots = 1 << int(generator.integers(5, 11)), 1 << int(generator.integers(0, 6))
+    dtype = sorted(NUMPY)[number % len(NUMPY)]
+    size = np.dtype(NUMPY[dtype]).itemsize
+    values = generator.integers(0, 2 if dtype == "bool" else 256, (3, lanes * slots, size))
+    values = values.astype(np.uint8).view(NUMPY[dtype])[..., 0]
+    layouts = [f"{name}={random_layout(generator, lanes, slots)}" for name in "AB"]
+    with tempfile.TemporaryDirectory(prefix="croft-gpu-") as scratch:
+        folder = pathlib.Path(scratch)
+        np.save(folder / "x.npy", values)
+        code, text = worker.run(["run", "test/gpu/convert.croft", f"x={folder / 'x.npy'}",
+                                 f"y={folder / 'y.npy'}", f"N={lanes * slots}", f"T={dtype}",
+                                 *layouts, "--machine", "sm_90", "--target", target])
+        where = f"{lanes} threads, {slots} slots, {dtype}, {' '.join(layouts)}"
+        if code != 0:
+            return f"{where}: exit {code}: {text.strip()[:2000]}"
+        if not same_bits(np.load(folder / "y.npy"), values):
+            return f"{where}: an element lies elsewhere, or is another"
+    return None
+
+
 # ---- compute-sanitizer ----
 
 def find_sanitizer():
@@ -385,7 +421,7 @@ def run_all(tasks, jobs, deadline, outcomes):
             except NoPlan:
                 outcomes.skip(name, "the kernel has no row plan")
                 continue
-            except (OSError, ValueError) as error:
+            except Exception as error:  # a case of its own, whatever it is
                 why = repr(error)
             outcomes.add(name, why, time.monotonic() - start)
         worker.close()
@@ -398,6 +434,10 @@ def run_all(tasks, jobs, deadline, outcomes):
 def make_tasks(cases, target, only):
     tasks = [(f"torture/{name}", lambda worker, name=name: run_torture(name, worker, target))
              for name in torture_kernels() if only in f"torture/{name}"]
+    for number in range(CONVERSIONS):
+        if only in f"conversion/{number}":
+            tasks.append((f"conversion/{number}",
+                          lambda worker, number=number: run_conversion(number, worker, target)))
     return tasks + [(case.name, lambda worker, case=case: run_case(case, worker, target))
                     for case in cases]
 
