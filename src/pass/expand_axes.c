@@ -106,7 +106,9 @@ void expand_axes(expand_state *state) {
         expand_axis *axis = &state->axis[i];
         *axis = (expand_axis){.slots = 1, .chunk = 1};
         for (int k = 0; k < digits->count; k++)
-            axis->spread = axis->spread || is_position(digits->digits[k].holder);
+            axis->spread =
+                axis->spread || (is_position(digits->digits[k].holder) &&
+                                 (digits->digits[k].radix > 1 || !module->axes[i].is_program));
         if (!axis->spread)
             continue;
         state->programs_on_lanes = state->programs_on_lanes || module->axes[i].is_program;

@@ -119,7 +119,8 @@ static void check_spread(map_state *state) {
     const ir_axis *axes = state->module->axes;
     bool programs = false, elements = false, together = false;
     for (int i = 0; i < state->module->axis_count; i++) {
-        programs = programs || (axes[i].is_program && is_spread(&axes[i].digits));
+        programs =
+            programs || (axes[i].is_program && layout_axis_radix(&axes[i].digits, LAYOUT_LANE) > 1);
         elements = elements || (!axes[i].is_program && is_spread(&axes[i].digits));
     }
     for (int64_t s = 0; s < state->sweeps.count; s++) {
