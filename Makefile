@@ -7,7 +7,7 @@
 #   make check-gpu    the examples on a CUDA device                needs gcc, cmake, python3-numpy
 #   make mutate SEED=n   mutants of thread programs, by operator   needs the same
 #   make bench    the speed and memory figures of docs/performance.md
-#   make bless    rewrite what the golden tests of passes expect; look at the difference
+#   make bless    rewrite what the golden tests expect; look at the difference
 #   make docs     rewrite the tables of docs/ from the .def files
 #   make format   clang-format over the C sources
 #   make deps     install the Debian packages (root), or print the line that does
@@ -56,6 +56,7 @@ check-gpu:
 
 bless: build
 	@$(PYTHON) test/pass/golden.py --bless
+	@$(PYTHON) test/script/explain.py --bless
 
 SEED ?= 1
 mutate: deps-check

@@ -415,6 +415,7 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
                                .family = family,
                                .plan = plan_is_family(plan) ? NULL : &job->plan,
                                .stage = stage,
+                               .report = strcmp(job->options->command, "explain") == 0,
                                .verify_passes = job->options->verify_passes,
                                .check_passes = job->options->check_passes,
                                .after_pass = cli_passes_print_after,

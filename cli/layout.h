@@ -41,12 +41,21 @@ typedef struct cli_layout_view {
     int64_t
         scratch_width; /* elements a lane moves at once there: width, or 1 where those are no run */
     int64_t conflicts_seen; /* accesses looked at; 0 = all are alike, one was */
-    bool in_kernels;        /* identity(...) and bits(...) of a kernel may be this layout */
+    /* Where the tile of a kernel lies in memory, by element number; -1: nowhere that is known.
+     * NULL: row-major, rows on multiples of 128 bytes. */
+    const int64_t *addresses;
+    const char *caption, *note; /* of such a tile: what it is, and which access is meant */
+    bool in_kernels;            /* identity(...) and bits(...) of a kernel may be this layout */
     const char *not_in_kernels;
 } cli_layout_view;
 
 void cli_layout_view_make(base_arena *arena, const char *text, const layout_tile *tile,
                           base_dtype element, int64_t width, cli_layout_view *view);
+
+/* The same for a tile that an access of a kernel puts or finds at these bytes; the texts and
+ * addresses outlive the view. Sectors are counted anew, of its own accesses. */
+void cli_layout_view_place(cli_layout_view *view, const int64_t *addresses, const char *caption,
+                           const char *note);
 
 /* Position of element number `element`, row-major over the extents; its index in *index. */
 void cli_layout_owner(const cli_layout_view *view, int64_t element, int64_t index[LAYOUT_MAX_RANK],
@@ -74,7 +83,8 @@ int cli_layout_first_access(const cli_layout_view *view, int64_t *bytes, int lim
 /* Words that the lanes of subgroup 0 that are served first ask of each bank of scratch with the
  * access at slot 0, where the tile lies row-major without gaps. */
 void cli_layout_banks(const cli_layout_view *view, int asked[CLI_LAYOUT_BANKS]);
-/* Byte address of an element, rows on multiples of 128 bytes; INT64_MAX past 64 bits. */
+/* Byte address of an element, rows on multiples of 128 bytes; INT64_MAX past 64 bits; -1: nowhere.
+ */
 int64_t cli_layout_address(const cli_layout_view *view, const int64_t index[LAYOUT_MAX_RANK]);
 
 /* ---- comparing and converting ---- */

@@ -5,8 +5,9 @@
  *     +------+------+------+------+      bytes, a strong one where the first access of subgroup 0
  *                                        reaches; below, the banks that it reaches
  *
- * At most 32 x 32 cells are drawn, and the picture says what it leaves out. Colours follow the
- * reader's choice of light or dark. No script, no fonts or files from elsewhere.
+ * Of a tile of a kernel the frames are the sectors that its own access needs, and no banks are
+ * drawn. At most 32 x 32 cells are drawn, and the picture says what it leaves out. Colours follow
+ * the reader's choice of light or dark. No script, no fonts or files from elsewhere.
  */
 #include "layout.h"
 
@@ -140,7 +141,7 @@ static bool differs(const panel *s, int64_t element, const layout_position *posi
 
 static bool is_accessed(const panel *s, const int64_t index[LAYOUT_MAX_RANK]) {
     int64_t address = cli_layout_address(s->view, index);
-    for (int i = 0; i < s->touched_count; i++)
+    for (int i = 0; i < s->touched_count && address >= 0; i++)
         if (s->touched[i] == address)
             return true;
     return false;
@@ -162,14 +163,18 @@ static void draw_cell(picture *p, panel *s, int64_t row, int64_t column) {
     cli_layout_index_words(p->out, s->view->tile.rank, index);
     base_text_string(p->out, ": ");
     cli_layout_position_words(p->out, s->view, &position);
+    if (s->view->addresses != NULL && cli_layout_address(s->view, index) >= 0)
+        base_text_format(p->out, "; byte %" PRId64, cli_layout_address(s->view, index));
     base_text_string(p->out, "</title></g>\n");
 }
 
+/* -1: it lies nowhere. */
 static int64_t sector_of(const panel *s, int64_t row, int64_t column) {
     int64_t index[LAYOUT_MAX_RANK];
     layout_position position;
     cli_layout_owner(s->view, row * s->grid.columns + column, index, &position);
-    return cli_layout_address(s->view, index) / CLI_LAYOUT_SECTOR_BYTES;
+    int64_t address = cli_layout_address(s->view, index);
+    return address < 0 ? -1 : address / CLI_LAYOUT_SECTOR_BYTES;
 }
 
 static bool is_touched(const panel *s, int64_t sector) {
@@ -189,7 +194,7 @@ static void draw_sectors(picture *p, const panel *s, bool touched) {
             int64_t sector = sector_of(s, row, first), end = first + 1;
             while (in_grid(s, row, end) && sector_of(s, row, end) == sector)
                 end++;
-            if (is_touched(s, sector) == touched)
+            if (sector >= 0 && is_touched(s, sector) == touched)
                 base_text_format(p->out,
                                  "<rect class=\"%s\" x=\"%" PRId64 "\" y=\"%" PRId64
                                  "\" width=\"%" PRId64 "\" height=\"%d\"/>\n",
@@ -262,16 +267,24 @@ static void draw_captions(picture *p, panel *s) {
     const cli_layout_view *view = s->view;
     base_text *text = &s->label;
     text->length = 0;
+    if (view->caption != NULL)
+        base_text_format(text, "%s: ", view->caption);
     layout_tile_print_shortest(text, &view->tile);
     draw_line(p, "title", text->bytes);
+    if (view->note != NULL)
+        draw_line(p, "note", view->note);
     text->length = 0;
     base_text_format(text, "%s; ", base_dtype_name(view->element));
-    cli_layout_memory_words(text, view);
-    draw_line(p, "note", text->bytes);
+    if (view->addresses == NULL || view->traffic.accesses > 0) {
+        cli_layout_memory_words(text, view);
+        draw_line(p, "note", text->bytes);
+    }
     text->length = 0;
-    base_text_string(text, "scratch, row-major: ");
-    cli_layout_scratch_words(text, view);
-    draw_line(p, "note", text->bytes);
+    if (view->addresses == NULL) {
+        base_text_string(text, "scratch, row-major: ");
+        cli_layout_scratch_words(text, view);
+        draw_line(p, "note", text->bytes);
+    }
     text->length = 0;
     base_text_string(text, "cell: ");
     cli_layout_cell_form(text, view);
@@ -310,7 +323,8 @@ static void draw_panel(picture *p, const cli_layout_view *view, const cli_layout
     p->y = s.y + s.rows * CELL_HEIGHT + 8;
     int64_t width = s.x + s.columns * s.cell + MARGIN;
     p->width = width > p->width ? width : p->width;
-    draw_banks(p, &s);
+    if (view->addresses == NULL)
+        draw_banks(p, &s);
 }
 
 void cli_layout_svg(base_text *out, const cli_layout_view *views, int count) {

@@ -127,6 +127,8 @@ int64_t cli_layout_address(const cli_layout_view *view, const int64_t index[LAYO
         return 0;
     for (int a = 0; a < rank - 1; a++)
         row = row * view->extent[a] + index[a];
+    if (view->addresses != NULL)
+        return view->addresses[row * view->extent[rank - 1] + index[rank - 1]];
     int64_t row_bytes = product(view->extent[rank - 1], bytes);
     int64_t pitch = product(row_bytes / ROW_BYTES + (row_bytes % ROW_BYTES != 0), ROW_BYTES);
     return base_checked_add(product(row, pitch), product(index[rank - 1], bytes), &address)
@@ -275,6 +277,61 @@ void cli_layout_view_make(base_arena *arena, const char *text, const layout_tile
         return;
     view->traffic = layout_traffic_of(&view->shown, base_dtype_size(element), width);
     find_conflicts(view);
+}
+
+/* ---- tiles of kernels ---- */
+static int compare_addresses(const void *a, const void *b) {
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* Pieces of so many bytes that sorted addresses lie in. */
+static int64_t count_pieces(const int64_t *sorted, int64_t count, int64_t bytes) {
+    int64_t pieces = 0;
+    for (int64_t i = 0; i < count; i++)
+        pieces += i == 0 || sorted[i] / bytes != sorted[i - 1] / bytes;
+    return pieces;
+}
+
+/* The access of a subgroup at `width` slots from `slot` on. */
+static void count_access(cli_layout_view *view, int64_t subgroup, int64_t slot) {
+    int64_t reached[CLI_LAYOUT_LANES * 16], count = 0;
+    layout_traffic *traffic = &view->traffic;
+    for (int64_t lane = 0; lane < view->range[LAYOUT_LANE]; lane++) {
+        for (int64_t e = 0; e < view->width; e++) {
+            layout_position position =
+                cli_layout_position(view, subgroup * view->range[LAYOUT_LANE] + lane, slot + e);
+            int64_t index[LAYOUT_MAX_RANK];
+            if (!layout_tile_logical(&view->shown, &position, index) ||
+                cli_layout_address(view, index) < 0)
+                continue;
+            reached[count++] = cli_layout_address(view, index);
+        }
+    }
+    if (count == 0)
+        return;
+    qsort(reached, (size_t)count, sizeof reached[0], compare_addresses);
+    int64_t sectors = count_pieces(reached, count, CLI_LAYOUT_SECTOR_BYTES);
+    int64_t half_lines = count_pieces(reached, count, 2 * CLI_LAYOUT_SECTOR_BYTES);
+    int64_t lines = count_pieces(reached, count, ROW_BYTES);
+    traffic->sectors = sectors > traffic->sectors ? sectors : traffic->sectors;
+    traffic->half_lines = half_lines > traffic->half_lines ? half_lines : traffic->half_lines;
+    traffic->lines = lines > traffic->lines ? lines : traffic->lines;
+    traffic->total_sectors += sectors;
+    traffic->accesses++;
+}
+
+void cli_layout_view_place(cli_layout_view *view, const int64_t *addresses, const char *caption,
+                           const char *note) {
+    view->addresses = addresses;
+    view->caption = caption;
+    view->note = note;
+    view->traffic = (layout_traffic){.whole = true};
+    if (view->range[LAYOUT_LANE] > CLI_LAYOUT_LANES || view->width > 16)
+        return;
+    for (int64_t subgroup = 0; subgroup < view->range[LAYOUT_SUBGROUP]; subgroup++)
+        for (int64_t slot = 0; slot < view->capacity; slot += view->width)
+            count_access(view, subgroup, slot);
 }
 
 /* ---- comparing ---- */

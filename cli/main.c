@@ -26,15 +26,11 @@ typedef struct command_row {
 } command_row;
 
 static const command_row commands[] = {
-    {"run", cli_run, true},
-    {"check", cli_check, true},
-    {"emit", cli_emit, true},
-    {"plan", cli_plan, true},
-    {"show", cli_show, true},
-    {"opt", cli_opt, false},
-    {"layout", cli_layout, false},
-    {"devices", cli_devices, false},
-    {"version", command_version, false},
+    {"run", cli_run, true},          {"check", cli_check, true},
+    {"emit", cli_emit, true},        {"plan", cli_plan, true},
+    {"explain", cli_explain, true},  {"show", cli_show, true},
+    {"opt", cli_opt, false},         {"layout", cli_layout, false},
+    {"devices", cli_devices, false}, {"version", command_version, false},
     {"help", command_help, false},
 };
 

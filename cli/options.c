@@ -20,6 +20,8 @@ void cli_options_usage(FILE *out) {
         "  croft check FILE.croft [NAME=VALUE ...] report what is wrong with it\n"
         "  croft emit FILE.croft [NAME=VALUE ...]  print the source for a target\n"
         "  croft plan FILE.croft [NAME=VALUE ...]  print how it is mapped to the machine\n"
+        "  croft explain FILE.croft [NAME=VALUE ...]  who owns what, what moves, and at what "
+        "price\n"
         "  croft opt [-p PASS,...] FILE.ir         run passes on IR text of any level\n"
         "  croft layout show LAYOUT                who owns each element, and what an access "
         "costs\n"
@@ -61,8 +63,10 @@ void cli_options_usage(FILE *out) {
         "  --element T          layout: the elements' type, f32 when not given\n"
         "  --width N            layout: elements of a lane in one access, 1 when not given\n"
         "  --format FORMAT      layout: text, json, svg or html\n"
-        "  --json               devices: the same as --format json\n"
-        "  -o FILE              emit, plan, opt and layout: into a file\n"
+        "  --json               devices and explain: for programs\n"
+        "  --value NAME         explain: draw who owns each element of a tile, with\n"
+        "  --svg, --html        the one or the other\n"
+        "  -o FILE              emit, plan, explain, opt and layout: into a file\n"
         "\n"
         "machines: cpu-avx512 cpu-avx2 cpu-neon cpu-baseline sm_80 sm_90 m1 m4\n"
         "\n"
@@ -111,6 +115,9 @@ static const option_row option_rows[] = {
     {"--width", OPTION_COUNT, offsetof(cli_options, width)},
     {"--list", OPTION_FLAG, offsetof(cli_options, list)},
     {"--json", OPTION_FLAG, offsetof(cli_options, json)},
+    {"--value", OPTION_TEXT, offsetof(cli_options, value)},
+    {"--svg", OPTION_FLAG, offsetof(cli_options, svg)},
+    {"--html", OPTION_FLAG, offsetof(cli_options, html)},
     {"--version", OPTION_FLAG, offsetof(cli_options, version)},
     {"--help", OPTION_FLAG, offsetof(cli_options, help)},
     {"-h", OPTION_FLAG, offsetof(cli_options, help)},
@@ -201,6 +208,17 @@ static bool word_parse(cli_options *options, const char *word) {
     return true;
 }
 
+static bool check_explain(const cli_options *options, const char *command) {
+    bool explain = strcmp(command, "explain") == 0;
+    const char *drawing = options->value != NULL ? "--value"
+                          : options->svg         ? "--svg"
+                          : options->html        ? "--html"
+                                                 : NULL;
+    if (options->json && !explain && strcmp(command, "devices") != 0)
+        return usage_error("the option belongs to devices and explain", "--json");
+    return drawing == NULL || explain || usage_error("the option belongs to explain", drawing);
+}
+
 /* Options that mean nothing to the other commands. */
 static bool check_command(const cli_options *options) {
     const char *command = options->command != NULL ? options->command : "";
@@ -216,9 +234,7 @@ static bool check_command(const cli_options *options) {
     if (options->repeat > 0 && (strcmp(command, "run") != 0 || options->target == NULL ||
                                 strcmp(options->target, "cuda") != 0))
         return usage_error("the option belongs to run --target cuda", "--repeat");
-    if (options->json && strcmp(command, "devices") != 0)
-        return usage_error("the option belongs to devices", "--json");
-    return true;
+    return check_explain(options, command);
 }
 
 bool cli_options_parse(int argc, char **argv, cli_options *options) {

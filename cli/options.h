@@ -52,6 +52,8 @@ typedef struct cli_options {
     const char *element; /* --element T */
     const char *format;  /* --format text|json|svg|html */
     bool json;           /* --json: the same as --format json */
+    const char *value;   /* --value NAME */
+    bool svg, html;      /* --svg, --html */
     int width;           /* --width N; 0: not given */
     double tolerance;    /* --tol X; 0: none */
     bool help, version;
@@ -66,6 +68,7 @@ int cli_run(const cli_options *options);
 int cli_check(const cli_options *options);
 int cli_emit(const cli_options *options);
 int cli_plan(const cli_options *options);
+int cli_explain(const cli_options *options);
 int cli_show(const cli_options *options);
 int cli_opt(const cli_options *options);
 int cli_layout(const cli_options *options);

@@ -67,8 +67,15 @@ static bool compile_levels(const compile_request *request, compile_result *resul
     ir_level level = request->stage == COMPILE_TO_MAPPED ? IR_MAPPED : IR_THREAD;
     pass_runner runner = compile_runner(request, result);
     result->module = ir_module_clone(&result->arena, result->tile);
-    bool good = pass_runner_pipeline(&runner, result->module, IR_MAPPED, level);
+    bool good = pass_runner_pipeline(&runner, result->module, IR_MAPPED, IR_MAPPED);
+    bool report = request->report && level == IR_THREAD && good && !runner.stopped;
+    const ir_module *mapped = report ? ir_module_clone(&result->arena, result->module) : NULL;
+    if (good && level == IR_THREAD && !runner.stopped)
+        good = pass_runner_pipeline(&runner, result->module, IR_THREAD, level);
     result->stopped = runner.stopped;
+    if (report && good && !runner.stopped)
+        result->report = compile_report_make(&result->arena, request->machine, result->plan,
+                                             &result->log, result->tile, mapped, result->module);
     return good;
 }
 

@@ -7,6 +7,7 @@
 #define COMPILE_COMPILE_H
 
 #include "base/diagnostic.h"
+#include "compile/report.h"
 #include "ir/module.h"
 #include "ir/plan.h"
 #include "machine/machine.h"
@@ -43,6 +44,7 @@ typedef struct compile_request {
     planner_family family;
     const base_source *plan; /* a plan's text to be obeyed, or NULL */
     compile_stage stage;
+    bool report;        /* from COMPILE_TO_THREAD on: result->report */
     bool verify_passes; /* the verifier after every pass, not only at the borders of levels */
     bool check_passes;  /* every question of pass/runner.h that needs no inputs */
     /* Called after each pass. */
@@ -61,7 +63,8 @@ typedef struct compile_result {
     pass_log log;    /* log.erased > 0: the machine's target has no use for the kernel's layouts */
     ir_plan *plan;
     ir_module *module; /* mapped or thread, by stage */
-    bool stopped;      /* after request->stop_after: `module` is what it left, of any level */
+    const compile_report *report;
+    bool stopped; /* after request->stop_after: `module` is what it left, of any level */
     const char *source_text;
     const char *entry;
     int threads;                    /* as in target_source */

@@ -1,0 +1,119 @@
+/* Accesses to tensors, as they stand in the thread module, and what their addresses are made of.
+ *
+ *     %t = load %x[%row, %c + lane*4 + slot*1] width=4 : f32(16)
+ *
+ *     x.0     4 groups of 4 a thread; dimension 0: a base in 64 bits; dimension 1: a base in 64
+ *             bits, and lanes in [0, 127], which fit 32
+ *
+ * A range is proved where it is recorded on the value, or follows from the numbers of threads and
+ * slots; the verifier has looked at both.
+ */
+#include "compile/report_internal.h"
+
+#include <string.h>
+
+typedef struct access_scan {
+    report_state *state;
+    const ir_op *op; /* level tile */
+    compile_report_access row;
+    bool seen; /* its indices have been added */
+} access_scan;
+
+static bool fits(int64_t low, int64_t high) {
+    return low >= INT32_MIN && high <= INT32_MAX;
+}
+
+static void add_index(access_scan *scan, compile_report_index row) {
+    compile_report *report = scan->state->report;
+    row.anchor = scan->op->anchor;
+    row.bits = row.ranged && fits(row.low, row.high) ? 32 : 64;
+    BASE_PUSH(scan->state->arena, report->indices, report->index_count, report->index_capacity,
+              row);
+}
+
+/* The form at every lane of every subgroup, and every slot. */
+static void add_lanes(access_scan *scan, int dimension, const ir_affine *affine, int slots) {
+    const ir_module *module = scan->state->thread;
+    compile_report_index row = {
+        .dimension = dimension, .part = COMPILE_REPORT_LANES, .ranged = true};
+    row.low = row.high = ir_affine_at(affine, ir_module_position(module, 0, 0));
+    for (int64_t thread = 0; thread < module->lanes; thread++) {
+        for (int slot = 0; slot < (slots > 0 ? slots : 1); slot++) {
+            int64_t at = ir_affine_at(affine, ir_module_position(module, thread, slot));
+            row.low = at < row.low ? at : row.low;
+            row.high = at > row.high ? at : row.high;
+        }
+    }
+    add_index(scan, row);
+}
+
+static void add_indices(access_scan *scan, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    for (int d = 0; d < access->rank; d++) {
+        const ir_index *index = &access->index[d];
+        if (index->operand >= 0)
+            add_index(scan, (compile_report_index){.dimension = d, .part = COMPILE_REPORT_BASE});
+        if (index->affine.count > 0)
+            add_lanes(scan, d, &index->affine, report_access_slots(op));
+        if (index->vector >= 0) {
+            const ir_value *vector = op->operands[index->vector];
+            add_index(scan, (compile_report_index){.dimension = d,
+                                                   .part = COMPILE_REPORT_VECTOR,
+                                                   .ranged = vector->ranged,
+                                                   .low = vector->low,
+                                                   .high = vector->high});
+        }
+    }
+}
+
+static bool scan_op(void *pointer, ir_op *op) {
+    access_scan *scan = pointer;
+    compile_report_access *row = &scan->row;
+    if (op->opcode != scan->op->opcode || !report_same_place(op->location, scan->op->location))
+        return true;
+    const ir_access *access = op->attributes.access;
+    int slots = report_access_slots(op);
+    int64_t count = slots > 0 ? slots / access->width : 1;
+    if (access->width > 1)
+        row->groups += count;
+    else
+        row->elements += count;
+    row->width = access->width > row->width ? access->width : row->width;
+    row->guarded += access->mask_kind != IR_MASK_NONE ? count : 0;
+    row->looped += report_in_loop(op) ? count : 0;
+    row->uniform = row->uniform || slots == 0;
+    if (!scan->seen)
+        add_indices(scan, op);
+    scan->seen = true;
+    return true;
+}
+
+static const char *tensor_name(const ir_module *module, const ir_value *tensor) {
+    for (int i = 0; i < module->parameter_count; i++)
+        if (module->parameters[i].value == tensor)
+            return module->parameters[i].name;
+    return "?";
+}
+
+static bool add_access(void *pointer, ir_op *op) {
+    report_state *state = pointer;
+    compile_report *report = state->report;
+    if (op->opcode != IR_LOAD && op->opcode != IR_STORE)
+        return true;
+    access_scan scan = {.state = state,
+                        .op = op,
+                        .row = {.anchor = op->anchor,
+                                .tensor = tensor_name(state->tile, op->operands[0]),
+                                .location = op->location,
+                                .is_store = op->opcode == IR_STORE,
+                                .dtype = op->operands[0]->type.dtype,
+                                .width = 1}};
+    ir_region_walk((ir_region *)&state->thread->body, scan_op, &scan);
+    BASE_PUSH(state->arena, report->accesses, report->access_count, report->access_capacity,
+              scan.row);
+    return true;
+}
+
+void report_add_accesses(report_state *state) {
+    ir_region_walk((ir_region *)&state->tile->body, add_access, state);
+}

@@ -1,0 +1,213 @@
+"""What `croft explain` says: as text, JSON and pictures; and that it is true of the source emitted.
+
+tier: check
+builds: release asan
+
+test/explain/FACT.txt holds, behind `$ croft`, a command and what it prints, hashes left out.
+`test/script/explain.py --bless` (`make bless`) rewrites them; look at the difference.
+"""
+import json
+import re
+import shlex
+import sys
+import xml.etree.ElementTree
+
+import command
+from command import case, croft
+
+FOLDER = command.ROOT / "test" / "explain"
+TRANSPOSE = "test/explain/transpose8.croft"
+SOFTMAX = "examples/softmax.croft"
+ON = ["--machine", "sm_90"]
+HASH = re.compile(r"\b[0-9a-f]{16}\b")
+
+ACCESS = "anchor tensor line column dtype width groups singles guarded in_loops uniform"
+KEYS = {key: set(names.split()) for key, names in {
+    "": "schema kernel machine sizes plan group erased_layouts value_layouts layout_conversions "
+        "layout_optimizations register_reductions grouped_loads grouped_stores index_widths "
+        "barriers allocations from_ptxas",
+    "plan": "hash canonical text",
+    "group": "threads subgroups groups",
+    "value_layouts": "value line column dtype shape layout fixed threads slots steps replication "
+                     "storage access",
+    "layout_conversions": "anchor line column source result dtype source_layout result_layout "
+                          "class mechanism shuffles selects scratch_bytes puts put_width gets "
+                          "get_width put_conflicts get_conflicts barriers price alternative "
+                          "alternative_price",
+    "layout_optimizations": "kind anchor through line column source_layout result_layout proof",
+    "register_reductions": "anchor line column operation axis dtype state threads slots steps "
+                           "subgroups partials scratch_bytes barriers",
+    "grouped_loads": ACCESS,
+    "grouped_stores": ACCESS,
+    "index_widths": "access dimension part bits low high",
+    "barriers": "line column publishes releases in_loop",
+    "allocations": "scratch_bytes scratch_limit_bytes workspace_bytes arrays",
+}.items()}
+
+
+def words_of(text):
+    first = text.split("\n", 1)[0]
+    return shlex.split(first.removeprefix("$ croft "))
+
+
+def goldens(bless):
+    for path in sorted(FOLDER.glob("*.txt")):
+        text = path.read_text(encoding="utf-8")
+        head = text.split("\n", 1)[0] + "\n"
+        run = croft(*words_of(text))
+        printed = head + HASH.sub("HASH", run.out)
+        if bless and run.code == 0 and printed != text:
+            path.write_text(printed, encoding="utf-8")
+            print(f"blessed {path.name}")
+            continue
+        case(path.stem, run.code == 0 and printed == text, run)
+
+
+def explained(*words):
+    run = croft("explain", *words, "--json")
+    try:
+        return json.loads(run.out)
+    except json.JSONDecodeError:
+        case("json_can_be_read", False, run)
+        return None
+
+
+def keys_are_there():
+    seen = set()
+    for words in (["test/explain/exchange.croft", *ON], ["test/explain/twice.croft", *ON],
+                  ["test/explain/rms.croft", *ON], [TRANSPOSE, *ON],
+                  [TRANSPOSE, "--machine", "cpu-avx2"], [SOFTMAX, *ON],
+                  [SOFTMAX, "--plan", "fallback"]):
+        report = explained(*words)
+        wrong = [] if report["schema"] == "croft-explain/1" else ["schema"]
+        wrong += [""] if set(report) != KEYS[""] else []
+        for key, wanted in KEYS.items():
+            rows = report.get(key, []) if key else []
+            for row in rows if isinstance(rows, list) else [rows]:
+                seen.add(key)
+                wrong += [key] if set(row) != wanted else []
+        case("json_keys_" + "_".join(re.findall(r"\w+", " ".join(words))), not wrong, str(wrong))
+    case("json_shows_every_kind_of_row", seen == set(KEYS) - {""}, str(set(KEYS) - seen))
+
+
+def emitted(*words):
+    """Barriers, shuffles and bytes of scratch in the body of the CUDA text."""
+    text = croft("emit", *words).out
+    body = text[text.index("__launch_bounds__"):]
+    scratch = re.search(r"char scratch\[(\d+)\]", body)
+    return (body.count("__syncthreads()"), len(re.findall(r"= shuffle_\w+\(", body)),
+            int(scratch.group(1)) if scratch else 0)
+
+
+def counts_are_those_of_the_source():
+    layouts = ["bits(3, 4, 5, 0, 1, 2)", "bits(1, 0, 2, 3, 4, 5)",
+               "bits(5, 4, 3, 2, 1, 0, slots=2)", "identity(64, slots=2)",
+               "bits(1, 2, 3, 4, 5, 0, slots=2)", "bits(3, 4, 5, 0, 1, 2, xor=9)"]
+    for dtype in ("f32", "f16"):
+        for layout in layouts:
+            words = [TRANSPOSE, f"L={layout}", f"T={dtype}", *ON]
+            report = explained(*words)
+            move = report["layout_conversions"][0]
+            told = (len(report["barriers"]), move["shuffles"],
+                    report["allocations"]["scratch_bytes"])
+            found = emitted(*words)
+            name = "_".join(re.findall(r"\w+", f"{dtype} {layout}"))
+            case(f"counts_of_{name}", told == found and move["barriers"] == told[0]
+                 and move["scratch_bytes"] == told[2], f"told {told}, emitted {found}")
+    for words in (["test/explain/exchange.croft", *ON], ["test/explain/rms.croft", "N=1009", *ON],
+                  [SOFTMAX, "N=1009", *ON], ["examples/layernorm.croft", "N=4096", *ON]):
+        report = explained(*words)
+        found = emitted(*words)
+        told = (len(report["barriers"]), report["allocations"]["scratch_bytes"])
+        arrays = [row["bytes"] for row in report["allocations"]["arrays"]
+                  if row["memory"] == "scratch"]
+        laid = sum((size + 15) // 16 * 16 for size in arrays)  # the target aligns each
+        name = "_".join(re.findall(r"\w+", words[0]))
+        case(f"barriers_and_bytes_of_{name}", told == (found[0], sum(arrays)) and laid == found[2],
+             f"told {told}, arrays {arrays}, emitted {found}")
+
+
+def prices_are_those_of_the_layouts():
+    """explain and `layout convert` ask the same table; the cheaper mechanism is the chosen one."""
+    a, b = "identity(64, slots=2)", "bits(5, 4, 3, 2, 1, 0, slots=2)"
+    listed = croft("layout", "convert", a, b, *ON).out
+    row = re.search(r"^  sm_90 .*$", listed, re.MULTILINE).group(0).split()
+    move = explained(TRANSPOSE, f"L={b}", *ON)["layout_conversions"][0]
+    case("prices_agree_with_layout_convert",
+         move["mechanism"] == "shuffle" and move["price"] == float(row[2])
+         and move["alternative"] == "scratch" and move["alternative_price"] == float(row[3])
+         and move["price"] <= move["alternative_price"], f"{row} {move}")
+    move = explained(TRANSPOSE, *ON)["layout_conversions"][0]
+    case("what_cannot_be_has_no_price",
+         move["alternative"] == "shuffle" and move["alternative_price"] is None, str(move))
+
+
+def erased():
+    run = croft("explain", TRANSPOSE, "--machine", "cpu-avx2")
+    report = explained(TRANSPOSE, "--machine", "cpu-avx2")
+    case("a_cpu_says_that_layouts_are_erased",
+         "explicit layouts are erased on cpu-avx2: 2 of the kernel's text" in run.out
+         and report["erased_layouts"] == 2 and report["layout_conversions"] == [], run)
+
+
+def pictures():
+    run = croft("explain", TRANSPOSE, "--value", "v", "--svg", *ON)
+    again = croft("explain", TRANSPOSE, "--value", "v", "--svg", *ON)
+    root = xml.etree.ElementTree.fromstring(run.out)
+    name = "{http://www.w3.org/2000/svg}"
+    cells = [g for g in root.iter(name + "g") if g.get("class", "").startswith("cell")]
+    titles = [g.find(name + "title").text for g in cells]
+    case("a_picture_has_every_element", len(cells) == 64 and run.out == again.out, run)
+    case("a_picture_says_where_an_element_goes",
+         "element 8: subgroup 0, lane 1, slot 0; byte 4" in titles
+         or "element 8: subgroup 0, lane 1; byte 4" in titles, str(titles[:12]))
+    case("a_picture_counts_the_sectors_of_the_access",
+         "sectors of the store dest.0 in dest" in run.out and "sectors of 32 bytes 4," in run.out
+         and "sectors in all 8<" in run.out, run)
+    run = croft("explain", TRANSPOSE, "--value", "source.0", "L=identity(64)", "--svg", *ON)
+    case("a_load_has_its_sectors", "sectors of the load source.0 in source" in run.out, run)
+    run = croft("explain", TRANSPOSE, "L=identity(64)", "--value", "v", "--svg", *ON)
+    case("a_scattered_store_needs_more_sectors", "sectors of 32 bytes 8," in run.out, run)
+    run = croft("explain", TRANSPOSE, "--value", "i", "--svg", *ON)
+    case("a_tile_without_an_access_has_no_sectors",
+         "no load makes it and no store writes it" in run.out
+         and 'class="touched"' not in run.out, run)
+    file = command.SCRATCH / "v.html"
+    run = croft("explain", TRANSPOSE, "--value", "v", "--html", "-o", file, *ON)
+    case("a_page_has_the_report", run.code == 0 and run.out == ""
+         and "by scratch: 256 bytes" in file.read_text(encoding="utf-8"), run)
+
+
+def refusals():
+    run = croft("explain", TRANSPOSE, "--value", "w", "--svg", *ON)
+    case("an_unknown_tile_is_named", run.code == 2 and run.out == ""
+         and "kernel transpose8 has no tile named w\n  its tiles are i, v, source.0," in run.err,
+         run)
+    for name, words in (("a_picture_needs_a_tile", ["--svg"]),
+                        ("a_tile_needs_a_form", ["--value", "v"]),
+                        ("a_tile_has_one_form", ["--value", "v", "--svg", "--html"]),
+                        ("a_picture_is_no_json", ["--value", "v", "--svg", "--json"]),
+                        ("an_unknown_machine", ["--machine", "sm_1"])):
+        run = croft("explain", TRANSPOSE, *words)
+        case(name, run.code == 2 and run.out == "" and run.err.startswith("croft: "), run)
+    run = croft("plan", TRANSPOSE, "--svg", *ON)
+    case("pictures_belong_to_explain", run.code == 2 and "belongs to explain" in run.err, run)
+    run = croft("explain", TRANSPOSE, "L=bits(0, 0)", *ON)
+    case("a_wrong_layout_is_refused", run.code == 3 and run.out == "", run)
+    run = croft("explain", "nowhere.croft", *ON)
+    case("a_missing_file", run.code == 4 and run.out == "", run)
+    run = croft("explain", TRANSPOSE, "-o", command.SCRATCH / "no" / "file", *ON)
+    case("a_file_that_cannot_be", run.code == 4, run)
+
+
+BLESS = sys.argv[1:] == ["--bless"]
+goldens(BLESS)
+if BLESS:
+    sys.exit(0)
+keys_are_there()
+counts_are_those_of_the_source()
+prices_are_those_of_the_layouts()
+erased()
+pictures()
+refusals()
+command.finish()
