@@ -9,7 +9,8 @@ tier: check-gpu
   --check: the FP64 reference, and guards around the outputs in the device's memory. Its outputs
   must have the bits that the simulator gives by the same plan; one NaN is as good as another.
 * test/gpu/device.c asks of the runtime what only a real driver can answer; test/gpu/programs.c
-  compares 200 random thread programs, each launched five times, with the simulator.
+  compares 200 random thread programs, each launched five times, with the simulator, and
+  test/gpu/modules.c those of test/hazard, a hundred times.
 * test/gpu/torture.croft: conversions and reductions on shared scratch, 65,536 groups, 100
   launches, every bit; test/gpu/convert.croft: 200 random conversions of owners, all types.
 * Where compute-sanitizer is found, a part of them runs under memcheck, racecheck and synccheck.
@@ -48,6 +49,8 @@ CONVERSIONS = 200
 CASE_LIMIT_S = 60
 TOOL_LIMIT_S = 240
 PROGRAMS = [["gpu_device"], ["gpu_device", "lost"],
+            ["gpu_modules", *sorted(str(path.relative_to(ROOT))
+                                    for path in ROOT.glob("test/hazard/*.ir"))],
             *(["gpu_programs", str(first), "50"] for first in range(1000, 1200, 50))]
 # Widths that an example takes, when not all.
 WIDTHS_OF = {"transpose8": [1, 31, 32, 33, 1009],
@@ -364,7 +367,7 @@ def build(jobs):
     for step in (["cmake", "-S", ".", "-B", BUILD, "-DCMAKE_C_COMPILER=gcc",
                   "-DCMAKE_BUILD_TYPE=Release", "-DCROFT_TOOLS=OFF"],
                  ["cmake", "--build", BUILD, "-j", str(jobs), "--target", "croft",
-                  "gpu_batch", "gpu_device", "gpu_programs"]):
+                  "gpu_batch", "gpu_device", "gpu_modules", "gpu_programs"]):
         done = subprocess.run(step, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, errors="replace")
         if done.returncode:
@@ -455,8 +458,8 @@ def check_program(words, outcomes):
             outcomes.add(f"{words[0]}/{name}", None if good == "ok" else why, 0.0)
     told = any(good == "not ok" for good, _, _ in lines)
     if done.returncode != int(told) or not lines:
-        outcomes.add("_".join(words), f"exit {done.returncode}: {done.stdout[-2000:]}", 0.0)
-    outcomes.times.append((time.monotonic() - start, " ".join(words)))
+        outcomes.add("_".join(words[:3]), f"exit {done.returncode}: {done.stdout[-2000:]}", 0.0)
+    outcomes.times.append((time.monotonic() - start, " ".join(words[:3])))
 
 
 def check_tool(program, tool, cases, outcomes):
@@ -505,7 +508,7 @@ def main():
         if options.only not in words[0]:
             continue
         if missing is not None:
-            outcomes.skip(" ".join(words), "no device")
+            outcomes.skip(" ".join(words[:3]), "no device")
             continue
         threads.append(threading.Thread(target=check_program, args=(words, outcomes)))
         threads[-1].start()
