@@ -267,8 +267,42 @@ static bool is_written_once(const target_cuda_access *s) {
     return once;
 }
 
+/* All threads write other values to one place: the last of them stands there, where a plan for one
+ * thread says so. */
+static bool is_written_in_turn(const target_cuda_access *s) {
+    const target_cuda *cuda = target_cuda_of(s->e);
+    bool turns = cuda->one_thread && cuda->lanes > 1 && !target_cuda_is_guarded(s->op) &&
+                 !is_alike(ir_op_stored(s->op));
+    for (int d = 0; d < s->access->rank; d++)
+        turns = turns && s->lanes[d].name == NULL && s->access->index[d].vector < 0;
+    return turns;
+}
+
+/* A slot of all lanes before the next one. */
+static void store_in_turn(const target_cuda_access *s) {
+    target_emitter *e = s->e;
+    for (int slot = 0; slot < s->slots; slot++) {
+        const char *turn = target_emit_fresh(e, "turn");
+        target_emit_line(e, "for (i32 %s = 0; %s < %d; %s++) {", turn, turn,
+                         target_cuda_of(e)->lanes, turn);
+        e->depth++;
+        target_emit_line(e, "if (thread == %s) {", turn);
+        e->depth++;
+        target_emit_line(e, "%s", target_cuda_storing(s, slot));
+        e->depth--;
+        target_emit_line(e, "}");
+        target_cuda_wait(e);
+        e->depth--;
+        target_emit_line(e, "}");
+    }
+}
+
 void target_cuda_store(target_emitter *emitter, const ir_op *op) {
     target_cuda_access s = access_begin(emitter, op);
+    if (is_written_in_turn(&s)) {
+        store_in_turn(&s);
+        return;
+    }
     bool once = is_written_once(&s);
     if (once) {
         target_emit_line(emitter, "if (thread == 0) {");

@@ -415,6 +415,7 @@ static void privates_when_and_parameters(void **state) {
     emit_fixture_store(&f, y, access, 1, operands, t);
     b->region = outer;
     loop_end(&f, loop, 0, NULL);
+    f.cpu_only = true; /* its workspace */
     emit_fixture_each(&f, check_privates, NULL);
     emit_fixture_end(&f);
 }

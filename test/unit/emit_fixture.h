@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "cuda_lockstep.h"
+
 /* Under a sanitizer it is our code that is watched: what was emitted runs once. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -32,14 +34,17 @@
 #define EMIT_FIXTURE_ONCE 0
 #endif
 
+enum { EMIT_FIXTURE_TURNS = 1 };
+
 typedef struct emit_fixture {
     base_arena arena;
     jmp_buf exhausted;
     ir_module *module;
     ir_builder builder;
-    bool thin;  /* one compiler per machine, in turn; all of them with CROFT_TEST_LONG set */
-    bool idle;  /* the module may do what helps nobody: compare x with x, leave slots unread */
-    bool traps; /* undefined behaviour of the emitted code traps, which fails the test */
+    bool cpu_only; /* what only the cpu's text has is tested */
+    bool thin;     /* one compiler per machine, in turn; all of them with CROFT_TEST_LONG set */
+    bool idle;     /* the module may do what helps nobody: compare x with x, leave slots unread */
+    bool traps;    /* undefined behaviour of the emitted code traps, which fails the test */
 } emit_fixture;
 
 static inline void emit_fixture_begin(emit_fixture *f, const char *name, int lanes) {
@@ -50,6 +55,7 @@ static inline void emit_fixture_begin(emit_fixture *f, const char *name, int lan
     f->module->machine = "cpu-avx2";
     f->thin = getenv("CROFT_TEST_LONG") == NULL;
     f->traps = false;
+    f->cpu_only = false;
     f->idle = false;
     f->builder = (ir_builder){.module = f->module, .region = &f->module->body};
 }
@@ -222,6 +228,45 @@ static inline bool emit_fixture_has(const char *compiler) {
     return runtime_compiler_find(&config, path, &report) == RUNTIME_OK;
 }
 
+/* ---- the cuda text, on the host ---- */
+
+static lockstep_kernel emit_fixture_threads;
+
+static inline void emit_fixture_threads_entry(void *const *pointers, const int64_t *words,
+                                              int64_t begin, int64_t end, void *workspace) {
+    (void)workspace; /* its groups have one each */
+    lockstep_call(&emit_fixture_threads, pointers, words, begin, end);
+}
+
+static inline int64_t emit_fixture_threads_groups(const int64_t *words) {
+    const ir_module *module = emit_fixture_threads.module;
+    int64_t groups = 1;
+    if (module->groups != NULL)
+        assert_true(layout_extent_evaluate(module->groups, words, &groups));
+    return groups;
+}
+
+static inline int64_t emit_fixture_threads_workspace(const int64_t *words) {
+    (void)words;
+    return 0;
+}
+
+/* In turn with and without it; always with CROFT_TEST_LONG set. */
+static inline void emit_fixture_threads_run(emit_fixture *f,
+                                            void (*check)(void *state, const emitted *kernel),
+                                            void *state) {
+    static int turn;
+    bool now = !f->thin || turn++ % EMIT_FIXTURE_TURNS == 0;
+    if (!now || f->cpu_only || EMIT_FIXTURE_ONCE ||
+        !lockstep_open(&emit_fixture_threads, &f->arena, f->module, machine_find("sm_90")))
+        return;
+    emitted kernel = {.entry = emit_fixture_threads_entry,
+                      .groups = emit_fixture_threads_groups,
+                      .workspace = emit_fixture_threads_workspace};
+    check(state, &kernel);
+    lockstep_close(&emit_fixture_threads);
+}
+
 /* Emits the module for each machine that runs here and compiles it with gcc and clang; calls
  * `check` with each result. Needs gcc. */
 static inline void
@@ -247,6 +292,7 @@ emit_fixture_each(emit_fixture *f, void (*check)(void *state, const emitted *ker
         }
     }
     assert_true(runs > 0);
+    emit_fixture_threads_run(f, check, state);
 }
 
 #endif

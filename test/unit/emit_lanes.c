@@ -450,7 +450,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 static const char head[] =
     "kernel @lanes(%x: in $T[$F], %y: out $T[$C, $F]) level thread\n"
-    "  team $W\n  subgroup $S\n  groups 1\n{\n"
+    "  team $W\n  subgroup $S\n  machine \"cpu-avx2\"\n  groups 1\n{\n"
     "%t = load %x[$P] : $T(4)\n%one = constant 1 : i64\n%two = constant 2 : i64\n"
     "%three = constant 3 : i64\n%seven = constant 7 : i64\n%all = constant $F : i64\n"
     "%zero = constant 0 : i64\n%limit = constant $A : i64\n%end = constant $B : i64\n"

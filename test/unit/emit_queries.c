@@ -59,6 +59,7 @@ static void sizes_past_64_bits_are_told(void **state) {
     emit_fixture f;
     make_kernel(&f);
     f.traps = true;
+    f.cpu_only = true;
     emit_fixture_each(&f, check_answers, NULL);
     emit_fixture_end(&f);
 }
