@@ -34,7 +34,8 @@
 #define EMIT_FIXTURE_ONCE 0
 #endif
 
-enum { EMIT_FIXTURE_TURNS = 1 };
+/* Of so many modules one is run as cuda text too. */
+enum { EMIT_FIXTURE_TURNS = 2 };
 
 typedef struct emit_fixture {
     base_arena arena;

@@ -1,0 +1,242 @@
+/* The cuda text of every example computes the simulator's bytes, NaN payloads aside: in each of its
+ * types, with aligned and ragged rows, of a known and an open width, by both families of plans. The
+ * text runs on the host (cuda_lockstep.h); what stands beside the rows of an output stays as it
+ * was.
+ *
+ * Skips where no C++ compiler is installed: then the tests of emitted text do not run cuda's
+ * either.
+ */
+#include "compile/compile.h"
+#include "sim/thread.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cuda_lockstep.h"
+
+enum { SKIPPED = 77, ROWS = 3, ARRAYS_MAX = 8, WORDS_MAX = 64, BYTES_MAX = 1 << 19 };
+
+typedef struct example_case {
+    base_dtype dtype;
+    int width;
+    int pad; /* elements between rows */
+    bool known;
+    planner_family family;
+} example_case;
+
+static const example_case cases[] = {
+    {BASE_F32, 1009, 0, true, PLANNER_ROW},    {BASE_F16, 1024, 0, true, PLANNER_ROW},
+    {BASE_BF16, 77, 3, false, PLANNER_ROW},    {BASE_F32, 4100, 0, false, PLANNER_ROW},
+    {BASE_F16, 5, 0, false, PLANNER_FALLBACK}, {BASE_F32, 130, 2, true, PLANNER_FALLBACK},
+};
+
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+typedef struct arrays {
+    void *expected[ARRAYS_MAX], *got[ARRAYS_MAX]; /* inputs are in both */
+    base_dtype dtypes[ARRAYS_MAX];
+    int64_t bytes[ARRAYS_MAX];
+    int count;
+    int64_t words[WORDS_MAX];
+} arrays;
+
+/* ---- arguments ---- */
+
+static uint64_t next_bits(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 24;
+}
+
+static void fill(void *memory, base_dtype dtype, int64_t count, int width, uint64_t *state) {
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t any = next_bits(state);
+        float value = (float)((int)(any % 4001) - 2000) / 512.0f;
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        int64_t element = (int64_t)(any % (uint64_t)(width + 2)) - 1; /* of labels */
+        if (dtype == BASE_F32)
+            element = (int64_t)bits;
+        else if (dtype == BASE_F16)
+            element = base_f16_from_double((double)value);
+        else if (dtype == BASE_BF16)
+            element = bits >> 16;
+        memcpy((char *)memory + i * base_dtype_size(dtype), &element,
+               (size_t)base_dtype_size(dtype));
+    }
+}
+
+/* Rows of tensors lie `pad` elements apart. */
+static void make_arrays(const ir_module *m, const example_case *c, arrays *a) {
+    uint64_t state = (uint64_t)c->width * 31 + 7;
+    int64_t word = m->extents.symbol_count;
+    memset(a->words, 0, sizeof a->words);
+    for (int64_t i = 0; i < word; i++)
+        a->words[i] = strcmp(m->extents.symbols[i].name, "N") == 0 ? c->width : ROWS;
+    a->count = 0;
+    for (int p = 0; p < m->parameter_count; p++) {
+        const ir_parameter *parameter = &m->parameters[p];
+        int64_t extent[IR_MAX_RANK], stride[IR_MAX_RANK], step = 1, count = 1;
+        if (!parameter->is_tensor)
+            continue;
+        for (int d = parameter->value->type.rank - 1; d >= 0; d--) {
+            assert_true(
+                layout_extent_evaluate(parameter->value->type.extent[d], a->words, &extent[d]));
+            stride[d] = step;
+            count = stride[d] * extent[d];
+            step = step * extent[d] + (d == parameter->value->type.rank - 1 ? c->pad : 0);
+        }
+        for (int d = 0; d < parameter->value->type.rank; d++)
+            a->words[word++] = stride[d];
+        int i = a->count++;
+        a->dtypes[i] = parameter->dtype;
+        a->bytes[i] = count * base_dtype_size(parameter->dtype);
+        assert_true(a->count <= ARRAYS_MAX && a->bytes[i] <= BYTES_MAX - 64);
+        memset(a->expected[i], 1, BYTES_MAX);
+        if (parameter->mode != IR_OUT)
+            fill(a->expected[i], parameter->dtype, count, c->width, &state);
+        memcpy(a->got[i], a->expected[i], BYTES_MAX);
+    }
+    for (int p = 0; p < m->parameter_count; p++) {
+        float real = (float)m->parameters[p].initial.real;
+        if (m->parameters[p].is_tensor)
+            continue;
+        if (m->parameters[p].dtype == BASE_F32)
+            memcpy(&a->words[word], &real, sizeof real);
+        else
+            a->words[word] = m->parameters[p].initial.integer & 0xffffffff;
+        word++;
+    }
+    assert_true(word <= WORDS_MAX);
+}
+
+/* ---- comparing ---- */
+
+static bool is_nan(base_dtype dtype, uint64_t bits) {
+    if (dtype == BASE_F32)
+        return (bits & 0x7fffffff) > 0x7f800000;
+    if (dtype == BASE_F16)
+        return (bits & 0x7fff) > 0x7c00;
+    return dtype == BASE_BF16 && (bits & 0x7fff) > 0x7f80;
+}
+
+static void compare(const arrays *a, const char *name, const example_case *c) {
+    for (int i = 0; i < a->count; i++) {
+        int64_t size = base_dtype_size(a->dtypes[i]);
+        for (int64_t at = 0; at + size <= a->bytes[i] + 64; at += size) {
+            uint64_t expected = 0, got = 0;
+            memcpy(&expected, (char *)a->expected[i] + at, (size_t)size);
+            memcpy(&got, (char *)a->got[i] + at, (size_t)size);
+            if (expected == got || (is_nan(a->dtypes[i], expected) && is_nan(a->dtypes[i], got)))
+                continue;
+            fail_msg("%s (%s, N %d): element %lld of tensor %d is %llx, of the simulator %llx",
+                     name, base_dtype_name(c->dtype), c->width, (long long)(at / size), i,
+                     (unsigned long long)got, (unsigned long long)expected);
+        }
+    }
+}
+
+/* ---- an example ---- */
+
+static bool compile_case(const base_source *source, const example_case *c, compile_result *result) {
+    text_argument arguments[] = {{.name = "T", .kind = TEXT_ARGUMENT_DTYPE, .dtype = c->dtype},
+                                 {.name = "N",
+                                  .kind = TEXT_ARGUMENT_NUMBER,
+                                  .is_integer = true,
+                                  .integer = c->width,
+                                  .number = c->width}};
+    bool sized = c->known && strstr(source->text, ", N]") != NULL;
+    compile_request request = {.source = source,
+                               .arguments = arguments,
+                               .argument_count = sized ? 2 : 1,
+                               .partial = true,
+                               .machine = machine_find("sm_90"),
+                               .family = c->family,
+                               .stage = COMPILE_TO_SOURCE};
+    compile_run(&request, result);
+    bool none = result->status == COMPILE_REJECTED && c->family == PLANNER_ROW &&
+                strcmp(result->diagnostics.items[0].slug, "row-plan-refused") == 0;
+    if (result->status != COMPILE_OK && !none)
+        fail_msg("%s: %s", source->name, result->diagnostics.items[0].message);
+    return !none;
+}
+
+static void run_case(const base_source *source, const example_case *c, arrays *a, int *runs) {
+    compile_result result;
+    jmp_buf exhausted;
+    if (!compile_case(source, c, &result)) {
+        compile_free(&result);
+        return;
+    }
+    result.arena.exhausted = &exhausted;
+    assert_int_equal(setjmp(exhausted), 0);
+    make_arrays(result.module, c, a);
+    base_diagnostics diagnostics;
+    base_diagnostics_init(&diagnostics, &result.arena);
+    sim_options options = {.last_group = -1};
+    assert_int_equal(
+        sim_thread_run(&result.arena, result.module, a->expected, a->words, &options, &diagnostics),
+        SIM_OK);
+    lockstep_kernel kernel;
+    assert_true(lockstep_open(&kernel, &result.arena, result.module, machine_find("sm_90")));
+    lockstep_call(&kernel, a->got, a->words, 0, sim_thread_groups(result.module, a->words));
+    lockstep_close(&kernel);
+    compare(a, source->name, c);
+    compile_free(&result);
+    ++*runs;
+}
+
+static void every_example_gives_the_bytes_of_the_simulator(void **state) {
+    (void)state;
+    static char text[1 << 14];
+    arrays a;
+    int runs = 0;
+    size_t examples = 0;
+    bool all = getenv("CROFT_TEST_LONG") != NULL;
+    for (int i = 0; i < ARRAYS_MAX; i++) {
+        a.expected[i] = aligned_alloc(64, BYTES_MAX);
+        a.got[i] = aligned_alloc(64, BYTES_MAX);
+        assert_true(a.expected[i] != NULL && a.got[i] != NULL);
+    }
+    DIR *folder = opendir(CROFT_SOURCE_DIR "/examples");
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char path[1024];
+        if (strstr(entry->d_name, ".croft") == NULL)
+            continue;
+        snprintf(path, sizeof path, CROFT_SOURCE_DIR "/examples/%s", entry->d_name);
+        FILE *file = fopen(path, "rb");
+        assert_non_null(file);
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        fclose(file);
+        base_source source = {.name = entry->d_name, .text = text, .length = strlen(text)};
+        for (size_t i = 0; i < CASES; i++)
+            if (all || i % 3 == examples % 3)
+                run_case(&source, &cases[i], &a, &runs);
+        examples++;
+    }
+    closedir(folder);
+    assert_true(runs >= (all ? 70 : 20));
+    for (int i = 0; i < ARRAYS_MAX; i++) {
+        free(a.expected[i]);
+        free(a.got[i]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_example_gives_the_bytes_of_the_simulator),
+    };
+    if (lockstep_compiler() == NULL) {
+        puts("no C++ compiler is installed");
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
