@@ -13,7 +13,7 @@
 #   make deps     install the Debian packages (root), or print the line that does
 
 BUILD_PACKAGES := gcc libc6-dev cmake
-CHECK_PACKAGES := $(BUILD_PACKAGES) clang libclang-rt-14-dev libcmocka-dev clang-format python3 python3-numpy
+CHECK_PACKAGES := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev libcmocka-dev clang-format python3 python3-numpy
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON ?= $(shell for p in python3 /usr/bin/python3; do \
             $$p -c 'import numpy' 2>/dev/null && { command -v $$p; break; }; done)

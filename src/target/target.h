@@ -9,8 +9,8 @@
 typedef struct target_source {
     const char *text;
     const char *entry;     /* `croft_NAME`: the entry point */
-    int threads;           /* of a group, for targets whose device starts groups of threads: whole
-                              subgroups, the lanes of the team or more. 0: the text counts its own */
+    int threads;           /* of a group, for targets whose device starts groups of them: whole
+                              subgroups, the lanes of the team or more. 0: its text counts them */
     int64_t scratch_bytes; /* the same targets: of a group, which the launch must give, beyond what
                               the text itself declares */
     const layout_extent *workspace; /* the same targets: bytes of memory that each running group
