@@ -6,6 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "ir/plan.h"
+#include "layout/memory.h"
 #include "machine/machine.h"
 
 typedef enum planner_family { PLANNER_AUTOMATIC, PLANNER_FALLBACK, PLANNER_ROW } planner_family;
@@ -14,5 +15,10 @@ typedef enum planner_family { PLANNER_AUTOMATIC, PLANNER_FALLBACK, PLANNER_ROW }
  * (slug and reason). */
 ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine *machine,
                       planner_family family, base_diagnostics *diagnostics);
+
+/* What a linear conversion costs as it is expanded: in scratch each slot is put and got alone,
+ * without conflicts, with one barrier between. */
+layout_price planner_price(const machine *device, const layout_conversion *conversion,
+                           base_dtype dtype);
 
 #endif
