@@ -110,6 +110,7 @@ static ir_op *clone_op(cloner *c, const ir_op *op) {
     for (int i = 0; i < op->result_count; i++)
         copy->results[i]->definer = copy;
     copy->anchor = clone_text(c, op->anchor);
+    copy->attributes.array = clone_text(c, op->attributes.array);
     clone_attributes(c, &copy->attributes);
     for (int i = 0; i < op->region_count; i++)
         copy->regions[i] = clone_owned_region(c, op->regions[i], copy);

@@ -173,6 +173,8 @@ typedef struct ir_attributes {
     ir_constant constant;        /* constant */
     const layout_extent *extent; /* size, arange, private */
     layout_class mechanism;      /* convert, from level mapped on */
+    const char *array;           /* convert by scratch: the anchor of an earlier one of its region
+                                    whose array it uses again; NULL: its own */
     const layout_axis *layout;   /* convert; arange that fixes its owner, else NULL. A rank-1 tile
                                     of up to as many elements as the digits have positions */
     int parameter;               /* parameter: index into module->parameters */

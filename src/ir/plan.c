@@ -95,7 +95,9 @@ void ir_plan_print(base_text *out, const ir_plan *plan) {
     }
     for (int i = 0; i < plan->convert_count; i++) {
         print_line_start(out, "convert", plan->converts[i].anchor, column);
-        base_text_format(out, "%s\n", layout_class_name(plan->converts[i].mechanism));
+        base_text_string(out, layout_class_name(plan->converts[i].mechanism));
+        base_text_format(out, plan->converts[i].array != NULL ? " of %s\n" : "\n",
+                         plan->converts[i].array);
     }
     for (int i = 0; i < plan->math_count; i++) {
         print_line_start(out, "math", plan->maths[i].anchor, column);
@@ -134,6 +136,13 @@ static int plan_access_number(const ir_plan *plan, const char *anchor) {
     return -1;
 }
 
+static int plan_convert_number(const ir_plan *plan, const char *anchor) {
+    for (int i = 0; anchor != NULL && i < plan->convert_count; i++)
+        if (strcmp(plan->converts[i].anchor, anchor) == 0)
+            return i;
+    return -1;
+}
+
 uint64_t ir_plan_hash(const ir_plan *plan) {
     uint64_t hash =
         hash_text(BASE_HASH_START, "plan %016" PRIx64 " machine ", plan->canonical_hash);
@@ -150,7 +159,8 @@ uint64_t ir_plan_hash(const ir_plan *plan) {
     for (int i = 0; i < plan->access_count; i++)
         hash = hash_text(hash, "\naccess width %d", plan->accesses[i].width);
     for (int i = 0; i < plan->convert_count; i++)
-        hash = hash_text(hash, "\nconvert %s", layout_class_name(plan->converts[i].mechanism));
+        hash = hash_text(hash, "\nconvert %s %d", layout_class_name(plan->converts[i].mechanism),
+                         plan_convert_number(plan, plan->converts[i].array));
     for (int i = 0; i < plan->math_count; i++)
         hash = hash_text(hash, "\nmath %s", ir_math_form_name(plan->maths[i].form));
     return hash;

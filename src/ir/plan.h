@@ -49,6 +49,7 @@ typedef struct ir_plan_access {
 typedef struct ir_plan_convert {
     const char *anchor;
     layout_class mechanism;
+    const char *array; /* SCRATCH: the conversion whose array is used again; NULL: its own */
     base_location location;
 } ir_plan_convert;
 

@@ -80,6 +80,7 @@ static const char *const attribute_words[IR_ATTRIBUTE_COUNT] = {
     [IR_ATTRIBUTE_XOR] = "xor",
     [IR_ATTRIBUTE_LAYOUT] = "layout",
     [IR_ATTRIBUTE_MECHANISM] = "by",
+    [IR_ATTRIBUTE_ARRAY] = "of",
 };
 
 const char *ir_attribute_word(ir_attribute attribute) {
@@ -420,7 +421,8 @@ static void print_attribute(const printer *p, const ir_op *op, ir_attribute attr
     const ir_list *list = ir_attribute_list((ir_attributes *)attributes, attribute);
     if ((list != NULL && list->count == 0) ||
         (attribute == IR_ATTRIBUTE_LAYOUT && attributes->layout == NULL) ||
-        (attribute == IR_ATTRIBUTE_MECHANISM && attributes->mechanism == LAYOUT_UNDECIDED))
+        (attribute == IR_ATTRIBUTE_MECHANISM && attributes->mechanism == LAYOUT_UNDECIDED) ||
+        (attribute == IR_ATTRIBUTE_ARRAY && attributes->array == NULL))
         return;
     base_text_string(p->out, " ");
     if (!ir_attribute_leads(attribute))
@@ -470,6 +472,9 @@ static void print_attribute(const printer *p, const ir_op *op, ir_attribute attr
         return;
     case IR_ATTRIBUTE_MECHANISM:
         base_text_string(p->out, layout_class_name(attributes->mechanism));
+        return;
+    case IR_ATTRIBUTE_ARRAY:
+        base_text_string(p->out, attributes->array);
         return;
     case IR_ATTRIBUTE_COUNT:
         return;

@@ -100,6 +100,10 @@ uint64_t pass_attributes_hash(uint64_t hash, const ir_op *op) {
     return a->access == NULL ? hash : hash_access(hash, a->access);
 }
 
+static bool array_equal(const char *a, const char *b) {
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
 static bool access_equal(const ir_access *a, const ir_access *b) {
     if (a == NULL || b == NULL)
         return a == b;
@@ -143,7 +147,7 @@ bool pass_attributes_equal(const ir_op *left, const ir_op *right) {
         return false;
     return a->extent == b->extent && a->parameter == b->parameter && a->axis == b->axis &&
            a->rounding == b->rounding && a->scope == b->scope && a->mechanism == b->mechanism &&
-           ir_affine_equal(&a->affine, &b->affine) && list_equal(&a->lanes, &b->lanes) &&
-           list_equal(&a->slots, &b->slots) && layout_equal(a->layout, b->layout) &&
-           access_equal(a->access, b->access);
+           array_equal(a->array, b->array) && ir_affine_equal(&a->affine, &b->affine) &&
+           list_equal(&a->lanes, &b->lanes) && list_equal(&a->slots, &b->slots) &&
+           layout_equal(a->layout, b->layout) && access_equal(a->access, b->access);
 }

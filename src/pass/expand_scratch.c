@@ -13,12 +13,15 @@
  *     for: max.0, sum.0       sync publish(max.0) release(sum.0) ... sync publish(sum.0)
  * release(max.0) for: max.0              sync publish(max.0) ... sync release(max.0)
  *
- * A conversion through scratch has an array too, of a cell for each element, and the same rules.
+ * A conversion through scratch has an array too, of a cell for each element, and the same rules;
+ * the plan may let it use that of an earlier one again, which a sync then releases before the put.
  *
  * Tokens are carried through loops and branches as their last carries. A token that is free may be
  * carried as a published one: it asks for a release before the next put, no more.
  */
 #include "pass/expand_internal.h"
+
+#include <string.h>
 
 /* ---- declaration ---- */
 static void declare_array(expand_state *state, const ir_op *user, base_dtype dtype, int64_t cells) {
@@ -39,13 +42,26 @@ static void declare_array(expand_state *state, const ir_op *user, base_dtype dty
         (expand_scratch){.user = user, .array = op->results[0], .token = op->results[1]};
 }
 
+/* Of the conversion and of those after it that use its array again. */
+static int64_t most_cells(expand_state *state, const ir_op *convert) {
+    int64_t most = expand_convert_cells(state, convert);
+    for (const ir_op *op = convert->next; op != NULL; op = op->next) {
+        bool shares = op->opcode == IR_CONVERT && op->attributes.array != NULL &&
+                      convert->anchor != NULL && strcmp(op->attributes.array, convert->anchor) == 0;
+        int64_t cells = shares ? expand_convert_cells(state, op) : 0;
+        most = cells > most ? cells : most;
+    }
+    return most;
+}
+
 void expand_scratch_declare(expand_state *state, const ir_region *mapped) {
     for (const ir_op *op = mapped->first; op != NULL; op = op->next) {
         const ir_value *operand = op->operand_count > 0 ? op->operands[0] : NULL;
         if (op->opcode == IR_REDUCE && expand_reduce_meets(state, op))
             declare_array(state, op, ir_monoid_state(op->attributes.monoid, operand->type.dtype),
                           ir_module_subgroups(state->module));
-        int64_t cells = op->opcode == IR_CONVERT ? expand_convert_cells(state, op) : 0;
+        bool own = op->opcode == IR_CONVERT && op->attributes.array == NULL;
+        int64_t cells = own ? most_cells(state, op) : 0;
         if (cells > 0)
             declare_array(state, op, operand->type.dtype, cells);
         for (int i = 0; i < op->region_count; i++)
@@ -72,7 +88,9 @@ expand_range expand_scratch_inside(const expand_state *state, const ir_op *op) {
 
 static expand_scratch *scratch_of(expand_state *state, const ir_op *user) {
     for (int i = 0; i < state->scratch_count; i++)
-        if (state->scratch[i].user == user)
+        if (state->scratch[i].user == user ||
+            (user->attributes.array != NULL && state->scratch[i].user->anchor != NULL &&
+             strcmp(state->scratch[i].user->anchor, user->attributes.array) == 0))
             return &state->scratch[i];
     return NULL;
 }
@@ -222,13 +240,24 @@ static ir_access *exchange_access(expand_state *state, ir_value *cells, ir_value
     return access;
 }
 
+/* The array was read, by a conversion before or in an iteration before. */
+static void release_again(expand_state *state, const expand_scratch *scratch) {
+    int at = (int)(scratch - state->scratch);
+    expand_range range = state->released;
+    if (range.last == range.first)
+        range = (expand_range){at, at + 1};
+    range.first = range.first < at ? range.first : at;
+    range.last = range.last > at + 1 ? range.last : at + 1;
+    build_sync(state, range);
+}
+
 ir_value *expand_scratch_exchange(expand_state *state, const expand_exchange *exchange) {
     ir_builder *b = &state->builder;
     expand_scratch *scratch = scratch_of(state, exchange->user);
     if (scratch == NULL)
         return exchange->value;
     if (scratch->token->type.state == IR_TOKEN_PUBLISHED)
-        build_sync(state, state->released);
+        release_again(state, scratch);
     ir_value *operands[5] = {scratch->array};
     int count = 1;
     ir_access *access =

@@ -256,7 +256,9 @@ static void map_control(map_state *state, ir_op *op) {
 static void map_convert(map_state *state, ir_op *op) {
     ir_op *copy = map_copy_op(state, op);
     copy->results[0]->storage = state->storage[op->results[0]->number];
-    copy->attributes.mechanism = map_plan_mechanism(state, op);
+    const ir_plan_convert *line = map_plan_convert(state, op);
+    copy->attributes.mechanism = line->mechanism;
+    copy->attributes.array = line->array;
 }
 
 static void map_region(map_state *state, ir_region *from, ir_region *to) {

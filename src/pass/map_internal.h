@@ -43,8 +43,8 @@ void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *li
 void map_check_divergence(map_state *state);
 /* Reports a mechanism that cannot do the work of the conversion. */
 void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert *line);
-/* The mechanism of the conversion with this anchor. */
-layout_class map_plan_mechanism(map_state *state, const ir_op *op);
+/* The line of a conversion; they were checked. */
+const ir_plan_convert *map_plan_convert(map_state *state, const ir_op *op);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */
 const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value);
 void map_plan_out_of_order(map_state *state, const char *anchor, base_location location);

@@ -309,9 +309,9 @@ int map_plan_width(map_state *state, const ir_op *op) {
     return line >= 0 ? state->context->plan->accesses[line].width : 1;
 }
 
-layout_class map_plan_mechanism(map_state *state, const ir_op *op) {
-    int line = line_find(state->context->plan, LINE_CONVERT, op->anchor);
-    return line >= 0 ? state->context->plan->converts[line].mechanism : LAYOUT_SCRATCH;
+const ir_plan_convert *map_plan_convert(map_state *state, const ir_op *op) {
+    return &state->context->plan
+                ->converts[line_find(state->context->plan, LINE_CONVERT, op->anchor)];
 }
 
 /* Lanes of one program that do not run in lock step may not come to one cell. */

@@ -102,6 +102,23 @@ static bool is_single(const map_state *state, const ir_op *op) {
     return state->axes.of_value[op->operands[0]->number][0] < 0;
 }
 
+/* The array was made for a conversion before, in the same region and of the same type. */
+static bool shares_array(const map_state *state, const ir_op *op, const ir_plan_convert *line) {
+    const ir_plan *plan = state->context->plan;
+    for (const ir_op *before = op->previous; before != NULL; before = before->previous) {
+        if (before->opcode != IR_CONVERT || before->anchor == NULL ||
+            strcmp(before->anchor, line->array) != 0)
+            continue;
+        for (int i = 0; i < plan->convert_count; i++)
+            if (strcmp(plan->converts[i].anchor, line->array) == 0)
+                return line->mechanism == LAYOUT_SCRATCH &&
+                       plan->converts[i].mechanism == LAYOUT_SCRATCH &&
+                       plan->converts[i].array == NULL &&
+                       before->results[0]->type.dtype == op->results[0]->type.dtype;
+    }
+    return false;
+}
+
 void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert *line) {
     const ir_module *module = state->module;
     layout_conversion conversion = {.class_ = LAYOUT_FORWARD};
@@ -119,6 +136,10 @@ void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert 
             return;
         }
     }
+    if (line->array != NULL && !shares_array(state, op, line))
+        map_fail(state, line->location, "plan-convert", line->array,
+                 "an earlier conversion of the same loop or branch and type, by scratch of its own",
+                 "the array of that conversion cannot be used again");
     if (line->mechanism != conversion.class_ && line->mechanism != LAYOUT_SCRATCH)
         map_fail(state, line->location, "plan-convert", layout_class_name(line->mechanism),
                  base_diagnostics_text(state->context->diagnostics, "%s, or scratch",

@@ -7,13 +7,17 @@
  * Of the axes of one sweep one lies on lanes: a fixed one, else the free one that stands on the
  * last dimension of most accesses; the others are walked in steps. What does not fit 64 slots, or
  * has a runtime extent, is walked in steps too. A conversion takes the cheaper of what moves inside
- * subgroups and what goes through scratch.
+ * subgroups and what goes through scratch. Conversions have arrays of their own, without a second
+ * barrier, while 16 groups have room for them; then those of one type use one again.
  */
 #include "planner/planner_internal.h"
 
 #include "layout/conversion.h"
 
-enum { MOST_SLOTS = 64 };
+enum {
+    MOST_SLOTS = 64,
+    SCRATCH_GROUPS = 16 /* that share the scratch of a processor before arrays are used again */
+};
 
 bool planner_owners_are_fixed(const planner_state *state) {
     for (int i = 0; i < state->axes.count; i++)
@@ -137,4 +141,57 @@ layout_class planner_mechanism(const planner_state *state, const ir_op *op) {
         return conversion.class_ <= LAYOUT_RENAME ? conversion.class_ : LAYOUT_SCRATCH;
     layout_price price = planner_price(state->machine, &conversion, op->results[0]->type.dtype);
     return price.shuffles <= price.scratch || price.scratch < 0 ? LAYOUT_SHUFFLE : LAYOUT_SCRATCH;
+}
+
+/* ---- scratch ---- */
+typedef struct scratch_use {
+    planner_state *state;
+    int64_t bytes;     /* of all arrays so far */
+    const ir_op **ops; /* of the plan's lines */
+    int64_t *sizes;
+    int count;
+} scratch_use;
+
+static bool list_convert(void *pointer, ir_op *op) {
+    scratch_use *use = pointer;
+    if (op->opcode != IR_CONVERT)
+        return true;
+    layout_conversion conversion;
+    layout_fault fault;
+    int64_t elements = 0;
+    layout_extent_known(&use->state->module->extents, op->results[0]->type.extent[0], &elements);
+    if (planner_conversion(use->state, op, &conversion, &fault) && conversion.linear)
+        elements = (int64_t)1 << conversion.swizzle.index_bits;
+    use->ops[use->count] = op;
+    use->sizes[use->count++] = elements * base_dtype_size(op->results[0]->type.dtype);
+    return true;
+}
+
+/* The first array of the region and type. */
+static int find_array(const scratch_use *use, int user) {
+    const ir_plan_convert *converts = use->state->plan->converts;
+    for (int i = 0; i < user; i++)
+        if (converts[i].mechanism == LAYOUT_SCRATCH && converts[i].array == NULL &&
+            use->ops[i]->parent == use->ops[user]->parent &&
+            use->ops[i]->results[0]->type.dtype == use->ops[user]->results[0]->type.dtype)
+            return i;
+    return -1;
+}
+
+void planner_share_scratch(planner_state *state) {
+    ir_plan *plan = state->plan;
+    scratch_use use = {.state = state,
+                       .ops = BASE_NEW_ARRAY(state->arena, const ir_op *, plan->convert_count),
+                       .sizes = BASE_NEW_ARRAY(state->arena, int64_t, plan->convert_count)};
+    ir_region_walk((ir_region *)&state->module->body, list_convert, &use);
+    for (int i = 0; i < plan->convert_count; i++) {
+        if (plan->converts[i].mechanism != LAYOUT_SCRATCH)
+            continue;
+        int array = find_array(&use, i);
+        bool fits = use.bytes + use.sizes[i] <= state->machine->scratch_bytes / SCRATCH_GROUPS;
+        if (array < 0 || fits)
+            use.bytes += use.sizes[i];
+        else
+            plan->converts[i].array = plan->converts[array].anchor;
+    }
 }

@@ -203,6 +203,7 @@ static void set_lines(planner_state *state) {
     state->plan->converts = BASE_NEW_ARRAY(state->arena, ir_plan_convert, counts.converts);
     state->plan->maths = BASE_NEW_ARRAY(state->arena, ir_plan_math, counts.maths);
     ir_region_walk(body, write_line, state);
+    planner_share_scratch(state);
 }
 
 static void set_conditions(planner_state *state) {

@@ -27,6 +27,8 @@ void planner_owners_axes(planner_state *state, const int64_t *weights);
 /* False: *fault says why the layouts cannot be converted. After the axes are set. */
 bool planner_conversion(const planner_state *state, const ir_op *op, layout_conversion *conversion,
                         layout_fault *fault);
+/* Lets conversions use scratch again where all of it together is too much. */
+void planner_share_scratch(planner_state *state);
 layout_class planner_mechanism(const planner_state *state, const ir_op *op);
 
 /* Fills plan->keeps: one line per crossing value. */

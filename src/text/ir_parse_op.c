@@ -199,6 +199,16 @@ static bool read_mechanism(text_ir_parser *parser, layout_class *mechanism) {
                         "no such mechanism");
 }
 
+static bool read_array(text_ir_parser *parser, const char **array) {
+    const text_ir_token *token = &parser->lexer.token;
+    if (token->kind != TEXT_IR_WORD)
+        return text_ir_fail(parser, "ir-syntax", "an anchor such as convert.0",
+                            "the conversion whose array is used is missing");
+    *array = base_arena_copy(parser->arena, token->text, token->length);
+    text_ir_lexer_next(&parser->lexer);
+    return true;
+}
+
 static bool read_attribute_value(text_ir_parser *parser, draft *d, ir_attribute attribute) {
     ir_attributes *a = &d->attributes;
     ir_module *module = parser->module;
@@ -244,6 +254,8 @@ static bool read_attribute_value(text_ir_parser *parser, draft *d, ir_attribute 
         return read_layout(parser, a);
     case IR_ATTRIBUTE_MECHANISM:
         return read_mechanism(parser, &a->mechanism);
+    case IR_ATTRIBUTE_ARRAY:
+        return read_array(parser, &a->array);
     case IR_ATTRIBUTE_COUNT:
         return true;
     }
@@ -257,7 +269,8 @@ static bool read_attributes(text_ir_parser *parser, draft *d, bool leading) {
         if (((set >> i) & 1) == 0 || ir_attribute_leads(attribute) != leading)
             continue;
         bool optional = ir_attribute_list(&d->attributes, attribute) != NULL ||
-                        attribute == IR_ATTRIBUTE_LAYOUT || attribute == IR_ATTRIBUTE_MECHANISM;
+                        attribute == IR_ATTRIBUTE_LAYOUT || attribute == IR_ATTRIBUTE_MECHANISM ||
+                        attribute == IR_ATTRIBUTE_ARRAY;
         if (optional && !text_ir_lexer_is(&parser->lexer, ir_attribute_word(attribute)))
             continue;
         if (!leading && !text_ir_expect(parser, ir_attribute_word(attribute)))

@@ -194,6 +194,8 @@ static bool read_convert(parser *p) {
     for (int i = LAYOUT_FORWARD; i <= LAYOUT_SCRATCH; i++) {
         if (text_ir_lexer_accept(&p->lexer, layout_class_name((layout_class)i))) {
             convert.mechanism = (layout_class)i;
+            if (text_ir_lexer_accept(&p->lexer, "of") && !read_anchor(p, &convert.array))
+                return false;
             BASE_PUSH(p->arena, p->plan->converts, count, p->convert_capacity, convert);
             p->plan->convert_count = (int)count;
             return true;
