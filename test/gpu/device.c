@@ -155,7 +155,9 @@ static void workspaces(test_state *t, const caller *c) {
     bool good = run(t, module, &launch, memory, numbers, GROUPS);
     say(t, cut, good && sums_are_right(numbers, 3), good ? "wrong sums" : t->report.text);
 
-    good = c->stream_create(&stream, 1) == 0;
+    void *context = NULL; /* the caller's calls need one; the device brings its own */
+    good = c->context_retain(&context, 0) == 0 && c->context_set(context) == 0 &&
+           c->stream_create(&stream, 1) == 0;
     launch.stream = stream;
     word = 5;
     good =
@@ -177,6 +179,8 @@ static void workspaces(test_state *t, const caller *c) {
         t->vtable->copy_out(t->device, numbers, memory, sizeof numbers, &t->report) == RUNTIME_OK;
     say(t, "a_launch_is_captured_into_a_graph", good && sums_are_right(numbers, 7), t->report.text);
     c->stream_destroy(stream);
+    c->context_set(NULL);
+    c->context_release(0);
     t->vtable->release(t->device, memory);
     t->vtable->unload(t->device, module);
 }
