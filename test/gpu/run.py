@@ -97,16 +97,16 @@ class Kernel:
 
 
 class Case:
-    def __init__(self, kernel, plan, dtype, width, form="randn", layout=None):
-        rows = 16 if form == "special" else 5 if width <= 1024 else 3
-        rows = width if kernel.name == "transpose8" else 32 if layout else rows
+    def __init__(self, kernel, plan, dtype, width, form="randn", layout=None, rows=None):
+        few = 16 if form == "special" else 5 if width <= 1024 else 3
+        rows = rows or (width if kernel.name == "transpose8" else few)
         self.kernel = kernel
         self.plan = plan
         self.name = f"{kernel.name}/{plan}/{dtype}/{form}/{width}"
         self.words = ["run", kernel.path, *kernel.inputs(rows, width, dtype, form),
                       "--machine", "sm_90"]
         if layout is not None:
-            self.name += "/" + layout
+            self.name += f"/{layout}/{rows}"
             self.words.append("LAYOUT=" + layout)
         else:
             self.words += ["--plan", plan]
@@ -131,8 +131,9 @@ def make_cases(full):
                 if full or width == 1009:
                     cases.append(Case(kernel, plan, kernel.types[0], width, "special"))
     register = next(kernel for kernel in kernels if kernel.name == "rmsnorm_register")
-    cases += [Case(register, "owners", dtype, width, layout=layout) for layout in LAYOUTS
-              for dtype in ("f32", "f16") for width in (1009, 1024)]
+    cases += [Case(register, "owners", dtype, width, layout=layout, rows=rows)
+              for layout in LAYOUTS for dtype in ("f32", "f16") for width in (1009, 1024)
+              for rows in (1, 32, 256)]
     return cases
 
 
