@@ -89,12 +89,15 @@ static bool has_variables(const ir_value *value) {
     return value->type.form != IR_FORM_TOKEN;
 }
 
-/* An assignment, slot by slot. */
-static void emit_assign(target_emitter *e, const ir_value *place, const ir_value *source) {
+/* An assignment, slot by slot; from the copies that there are. */
+static void emit_assign(target_emitter *e, const ir_value *place, const ir_value *source,
+                        const char *const *copies) {
     bool vector = target_emit_is_vector(e, &place->type);
     for (int s = 0; s < target_emit_slots(&place->type); s++) {
         const char *left = target_emit_name(e, place, s);
         const char *right = target_emit_operand(e, source, s, vector);
+        if (copies != NULL && copies[s] != NULL)
+            right = copies[s];
         if (strcmp(left, right) != 0)
             target_emit_line(e, "%s = %s;", left, right);
     }
@@ -120,51 +123,64 @@ static void emit_declare(target_emitter *e, const ir_value *value, const ir_valu
     }
 }
 
-/* The position among the carries of a loop's region, -1 for anything else. */
-static int carry_index(const ir_region *region, const ir_value *value) {
-    for (int i = 1; i < region->argument_count; i++)
-        if (region->arguments[i] == value)
-            return i - 1;
-    return -1;
+/* The variable of a slot, whatever the register. */
+static const char *variable_of(const target_emitter *e, const ir_value *value, int slot) {
+    const target_variable *variable = &e->variables[value->number];
+    return variable->slots[slot < variable->count ? slot : 0];
 }
 
-/* A copy of a carry, slot by slot, taken before it is assigned. */
-static const char **emit_copy(target_emitter *e, const ir_value *carry) {
-    int slots = target_emit_slots(&carry->type);
-    const char **copies = BASE_NEW_ARRAY(e->arena, const char *, slots);
-    for (int s = 0; s < slots; s++) {
-        const char *name = target_emit_variable(e, carry, s);
-        copies[s] = target_emit_fresh(e, target_emit_text(e, "%s_before", name));
-        target_emit_line(e, "const %s %s = %s;", target_emit_type(e, carry), copies[s],
-                         target_emit_name(e, carry, s));
+/* The carries of a loop that are assigned together: those that are spread over registers, or the
+ * others. */
+typedef struct next_carries {
+    target_emitter *e;
+    const ir_region *region;
+    const ir_op *yield;
+    bool spread;
+} next_carries;
+
+static const ir_value *carry_at(const next_carries *next, int i) {
+    const ir_value *carry = next->region->arguments[i + 1];
+    bool together = has_variables(carry) && target_emit_is_spread(next->e, carry) == next->spread;
+    return together ? carry : NULL;
+}
+
+/* Whether a slot of a carry gets another value before slot `slot` of carry `i` gets `name`. Values
+ * may have the names of a carry: renamed, in all slots, or the carry itself. */
+static bool is_lost_before(const next_carries *next, int i, int slot, const char *name) {
+    for (int j = 0; j <= i; j++) {
+        const ir_value *carry = carry_at(next, j);
+        int slots = carry == NULL ? 0 : j < i ? target_emit_slots(&carry->type) : slot;
+        for (int s = 0; s < slots; s++)
+            if (strcmp(variable_of(next->e, carry, s), name) == 0 &&
+                strcmp(variable_of(next->e, next->yield->operands[j], s), name) != 0)
+                return true;
     }
-    return copies;
+    return false;
 }
 
-/* Carries take their next values at once: one that reads a carry assigned before it reads a copy.
- * Only those that are spread over registers, or only the others. */
+/* Carries take their next values at once: what is assigned before it is read is copied. */
 static void emit_next_carries(target_emitter *e, const ir_region *region, const ir_op *yield,
                               bool spread) {
+    next_carries next = {e, region, yield, spread};
     int count = yield->operand_count;
     const char ***copies = BASE_NEW_ARRAY(e->arena, const char **, count + 1);
     for (int i = 0; i < count; i++) {
-        int read = carry_index(region, yield->operands[i]);
-        if (read >= 0 && read < i && copies[read] == NULL && has_variables(yield->operands[i]) &&
-            target_emit_is_spread(e, yield->operands[i]) == spread &&
-            carry_index(region, yield->operands[read]) != read)
-            copies[read] = emit_copy(e, region->arguments[read + 1]);
+        const ir_value *carry = carry_at(&next, i), *source = yield->operands[i];
+        int slots = carry != NULL ? target_emit_slots(&carry->type) : 0;
+        copies[i] = BASE_NEW_ARRAY(e->arena, const char *, slots + 1);
+        for (int s = 0; s < slots; s++) {
+            const char *name = variable_of(e, source, s);
+            if (!is_lost_before(&next, i, s, name))
+                continue;
+            copies[i][s] = target_emit_fresh(e, target_emit_text(e, "%s_before", name));
+            target_emit_line(e, "const %s %s = %s;", target_emit_type(e, carry), copies[i][s],
+                             target_emit_name(e, source, s));
+        }
     }
     for (int i = 0; i < count; i++) {
-        const ir_value *carry = region->arguments[i + 1];
-        int read = carry_index(region, yield->operands[i]);
-        if (!has_variables(carry) || target_emit_is_spread(e, carry) != spread)
-            continue;
-        if (read < 0 || read >= i || copies[read] == NULL) {
-            emit_assign(e, carry, yield->operands[i]);
-            continue;
-        }
-        for (int s = 0; s < target_emit_slots(&carry->type); s++)
-            target_emit_line(e, "%s = %s;", target_emit_name(e, carry, s), copies[read][s]);
+        const ir_value *carry = carry_at(&next, i);
+        if (carry != NULL)
+            emit_assign(e, carry, yield->operands[i], copies[i]);
     }
 }
 
@@ -254,7 +270,7 @@ static void emit_yield(target_emitter *e, const ir_op *op) {
         for (int i = 0; owner->opcode == IR_IF && i < op->operand_count; i++)
             if (has_variables(op->operands[i]) &&
                 target_emit_is_spread(e, owner->results[i]) == (spread == 1))
-                emit_assign(e, owner->results[i], op->operands[i]);
+                emit_assign(e, owner->results[i], op->operands[i], NULL);
     }
 }
 

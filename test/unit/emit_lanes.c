@@ -285,6 +285,10 @@ static bits by_loop(const team *t, int thread, int slot) {
     return own(t, thread, slot % 2 == 0 ? (slot + 1) % 4 : (slot + 3) % 4);
 }
 
+static bits by_renaming_loop(const team *t, int thread, int slot) {
+    return own(t, thread, slot ^ 1);
+}
+
 static bits rows_stored(const team *t, int thread, int slot) {
     int place = slot * t->lanes + thread;
     return own(t, place / 4, place % 4);
@@ -443,6 +447,13 @@ static const lane_case cases[] = {
      "%r$i = floormod %i$i, %two$i : i64(4)\n%m$i = eq %r$i, %zero$i : bool(4)\n"
      "%v$i = select %m$i, %y$i, %x$i : $T(4)\n",
      by_loop, ANY, 1},
+    {"%zero$i = constant 0 : i64\n%one$i = constant 1 : i64\n%b$i = rename %t slots=(1, 0, 3, 2) : "
+     "$T(4)\n"
+     "%a$i, %w$i = for %zero$i, %one$i, %one$i, %t, %b$i : $T(4), $T(4) "
+     "(%k$i: i64, %p$i: $T(4), %q$i: $T(4)) {\n"
+     "%r$i = rename %p$i slots=(0, 1, 2, 3) : $T(4)\nyield %q$i, %r$i\n}\n"
+     "%x$i = rename %w$i slots=(1, 0, 3, 2) : $T(4)\nstore %y[%row$i, $P], %x$i injective\n",
+     by_renaming_loop, ANY, 1},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
