@@ -31,9 +31,9 @@ static int find_value(const cli_options *options, const compile_report *report,
     *value = compile_report_find(report, options->value);
     if (*value == NULL)
         return refuse_value(report, options->value);
-    if ((*value)->tile.rank == 1)
+    if ((*value)->tile.rank > 0)
         return CLI_EXIT_OK;
-    fprintf(stderr, "croft: %.200s: only tiles with one axis, which threads hold, are drawn\n",
+    fprintf(stderr, "croft: %.200s: a tile whose axes share lanes or slots is not drawn\n",
             options->value);
     return CLI_EXIT_USAGE;
 }

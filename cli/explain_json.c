@@ -56,6 +56,7 @@ static void write_head(base_json *json, const compile_report *report) {
     base_json_integer(json, "threads", report->threads);
     base_json_integer(json, "subgroups", report->subgroups);
     base_json_string(json, "groups", report->groups);
+    base_json_string(json, "counted", report->by_team ? "team" : "thread");
     base_json_close(json);
     base_json_integer(json, "erased_layouts", report->log->erased);
 }

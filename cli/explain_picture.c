@@ -61,7 +61,7 @@ void cli_explain_picture(base_text *out, const compile_report *report,
     base_text caption, text;
     cli_layout_view view;
     cli_layout_view_make(arena, value->layout, &value->tile, value->dtype,
-                         access != NULL ? access->width : 1, &view);
+                         access != NULL && !report->by_team ? access->width : 1, &view);
     base_text_init(&caption, arena);
     base_text_format(&caption, "%s of %s, %s of %s elements", value->anchor, report->kernel,
                      base_dtype_name(value->dtype), value->shape);

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { LABEL = 12, PLAN_COLUMN = 72, VALUES_WIDTH = 78 };
+enum { LABEL = 12, PLAN_COLUMN = 72, VALUES_WIDTH = 78, LONG_LAYOUT = 44 };
 
 typedef struct page {
     base_text *out;
@@ -37,7 +37,7 @@ static const char *plural(int64_t count) {
 
 /* Lanes of a cpu are no threads. */
 static const char *worker(const page *p) {
-    return strcmp(p->report->machine->target, "cpu") == 0 ? "lane" : "thread";
+    return p->report->by_team ? "lane" : "thread";
 }
 
 /* To a tenth. */
@@ -108,9 +108,13 @@ static bool is_fixed(const compile_report *report, const char *layout) {
 
 static void write_geometry(page *p, const compile_report_value *value) {
     begin_line(p, 0);
-    base_text_format(p->out, "%s: %lld %s%s x %lld slot%s", value->layout,
-                     (long long)value->threads, worker(p), plural(value->threads),
-                     (long long)value->slots, plural(value->slots));
+    base_text_format(p->out, "%s:", value->layout);
+    if (strlen(value->layout) > LONG_LAYOUT) {
+        end_line(p);
+        begin_line(p, 1);
+    }
+    base_text_format(p->out, " %lld %s%s x %lld slot%s", (long long)value->threads, worker(p),
+                     plural(value->threads), (long long)value->slots, plural(value->slots));
     if (value->steps == 0)
         base_text_string(p->out, ", in steps");
     else if (value->steps > 1)
@@ -187,7 +191,7 @@ static void write_conflicts(base_text *out, int put, int get) {
     if (put == 1 && get == 1)
         base_text_string(out, ", no bank conflicts");
     else if (put > 0 && get > 0)
-        base_text_format(out, ", banks serve a put %d and a get %d time%s", put, get, plural(get));
+        base_text_format(out, ", conflicts %d and %d", put, get);
 }
 
 static void write_count(base_text *out, int64_t count, const char *word, int width) {
@@ -240,8 +244,13 @@ static void write_conversions(page *p) {
     for (int64_t i = 0; i < p->report->conversion_count; i++) {
         const compile_report_conversion *row = &p->report->conversions[i];
         begin_line(p, 0);
-        base_text_format(p->out, "%s -> %s, %s: %s -> %s\n", row->source, row->result,
-                         base_dtype_name(row->dtype), row->source_layout, row->result_layout);
+        base_text_format(p->out, "%s -> %s, %s: %s", row->source, row->result,
+                         base_dtype_name(row->dtype), row->source_layout);
+        if (strlen(row->source_layout) + strlen(row->result_layout) > LONG_LAYOUT + 8) {
+            end_line(p);
+            begin_line(p, 1);
+        }
+        base_text_format(p->out, " -> %s\n", row->result_layout);
         write_mechanism(p, row);
     }
 }
@@ -333,7 +342,8 @@ static void write_accesses(page *p) {
             base_text_string(p->out, " and ");
         if (row->elements > 0 || row->groups == 0)
             write_count(p->out, row->elements, "single", 1);
-        base_text_format(p->out, ", %s, a %s", base_dtype_name(row->dtype), worker(p));
+        base_text_format(p->out, ", %s, a %s", base_dtype_name(row->dtype),
+                         report->by_team ? "team" : "thread");
         if (row->uniform)
             base_text_string(p->out, ", the same in all");
         if (row->guarded > 0)

@@ -54,20 +54,59 @@ static const char *shape_of(const report_state *state, const ir_type *type) {
     return text.bytes;
 }
 
-/* One axis alone on the lanes and subgroups of the team, the rest replicas. */
+static bool is_spread(const ir_axis *axis) {
+    return axis != NULL && (layout_axis_has(&axis->digits, LAYOUT_LANE) ||
+                            layout_axis_has(&axis->digits, LAYOUT_SUBGROUP) ||
+                            layout_axis_has(&axis->digits, LAYOUT_SLOT));
+}
+
+/* Lanes of the team that hold programs of their own. */
+static int64_t program_lanes(const report_state *state) {
+    int64_t lanes = 1;
+    for (int i = 0; i < state->mapped->axis_count; i++)
+        if (state->mapped->axes[i].is_program)
+            lanes *= layout_axis_radix(&state->mapped->axes[i].digits, LAYOUT_LANE);
+    return lanes;
+}
+
+/* At most one axis on the lanes, subgroups and slots of a program, what it leaves out of them being
+ * replicas; the others in steps. False where that is not so. */
 static bool tile_of(const report_state *state, const ir_value *value, layout_tile *tile) {
-    const ir_axis *axis = value->type.rank == 1 ? report_axis_of(state, value, 0) : NULL;
-    return axis != NULL &&
-           layout_tile_of_axis(&axis->digits, known_or(state->tile, value->type.extent[0], 0),
-                               ir_module_subgroup_lanes(state->mapped),
-                               ir_module_subgroups(state->mapped), tile);
+    const layout_axis nothing = {0};
+    int64_t lanes = ir_module_subgroup_lanes(state->mapped), programs = program_lanes(state);
+    const ir_axis *axes[IR_MAX_RANK] = {NULL};
+    layout_fault fault;
+    int rank = value->type.rank, spread = 0;
+    for (int d = 0, found = 0; d < rank; d++) {
+        axes[d] = report_axis_of(state, value, d);
+        spread = is_spread(axes[d]) ? d : spread;
+        found += is_spread(axes[d]);
+        if (found > 1 || (found > 0 && programs > 1))
+            return false;
+    }
+    if (!layout_tile_of_axis(axes[spread] != NULL ? &axes[spread]->digits : &nothing,
+                             known_or(state->tile, value->type.extent[spread], 0), lanes / programs,
+                             ir_module_subgroups(state->mapped), tile))
+        return false;
+    if (rank == 1)
+        return true;
+    layout_axis held = tile->axis[0];
+    if (tile->kind != LAYOUT_DIGITS)
+        return false;
+    tile->rank = rank;
+    for (int d = 0; d < rank; d++) {
+        tile->axis[d] = d == spread ? held : axes[d] != NULL ? axes[d]->digits : nothing;
+        tile->size[d] = known_or(state->tile, value->type.extent[d], 0);
+    }
+    layout_axes_resolve(tile->axis, rank);
+    return layout_tile_check(state->arena, tile, &fault);
 }
 
 static const char *layout_of(const report_state *state, const ir_value *value,
                              const layout_tile *tile) {
     base_text text;
     base_text_init(&text, state->arena);
-    if (tile->rank == 1) {
+    if (tile->rank > 0) {
         layout_tile_print_shortest(&text, tile);
         return text.bytes;
     }
@@ -150,7 +189,8 @@ static void add_value(report_state *state, const ir_value *value) {
                                 .threads = lanes * subgroups,
                                 .slots = slots,
                                 .steps = range_of(state, value, LAYOUT_STEP),
-                                .replication = report->threads / (lanes * subgroups),
+                                .replication =
+                                    report->threads / (lanes * subgroups * program_lanes(state)),
                                 .storage = storage_of(state, anchor),
                                 .access = access_of(state, value)};
     if (value->definer != NULL)
@@ -248,6 +288,7 @@ compile_report *compile_report_make(base_arena *arena, const machine *device, co
                                .log = log,
                                .threads = thread->lanes,
                                .subgroups = ir_module_subgroups(thread),
+                               .by_team = strcmp(device->target, "cpu") == 0,
                                .groups = groups.bytes};
     state.axes = analysis_axes_find(arena, tile);
     add_values(&state, &tile->body);

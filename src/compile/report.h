@@ -72,8 +72,9 @@ typedef struct compile_report_access {
     base_location location;
     bool is_store;
     base_dtype dtype;
-    int width;                /* elements of one access, as planned */
-    int64_t groups, elements; /* accesses of several elements, and of one, in the module */
+    int width;                /* elements of one access */
+    int64_t groups, elements; /* accesses of several elements, and of one, in the module: of a
+                                 thread, or of the team (by_team) */
     int64_t guarded;          /* of both together: under a mask */
     int64_t looped;           /* of both together: in loops */
     bool uniform;             /* all threads access the same element */
@@ -118,6 +119,8 @@ typedef struct compile_report {
     const ir_plan *plan;
     const pass_log *log; /* conversions that were not needed; erased layouts */
     int64_t threads, subgroups;
+    bool by_team;       /* accesses are counted for all lanes together, whose neighbours a register
+                           of a cpu reaches at once */
     const char *groups; /* formula */
     compile_report_value *values;
     int64_t value_count, value_capacity;

@@ -73,7 +73,8 @@ static bool scan_op(void *pointer, ir_op *op) {
         return true;
     const ir_access *access = op->attributes.access;
     int slots = report_access_slots(op);
-    int64_t count = slots > 0 ? slots / access->width : 1;
+    int64_t lanes = scan->state->report->by_team ? scan->state->thread->lanes : 1;
+    int64_t count = slots > 0 ? slots * lanes / access->width : 1;
     if (access->width > 1)
         row->groups += count;
     else

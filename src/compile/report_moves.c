@@ -37,15 +37,20 @@ static const char *owner_of_array(const report_state *state, const ir_op *array)
     return search.anchor != NULL ? search.anchor : "?";
 }
 
-/* A kept value: by its name, else by where it stands. */
+/* A kept value: by its name; else the one, or the first, that no array has yet. */
 static const char *owner_of_private(const report_state *state, const ir_op *array) {
     const compile_report *report = state->report;
     const char *name = array->results[0]->name;
     if (name != NULL && compile_report_find(report, name) != NULL)
         return name;
-    for (int64_t i = 0; i < report->value_count; i++)
-        if (report_same_place(report->values[i].location, array->location))
-            return report->values[i].anchor;
+    for (int64_t i = 0; i < report->value_count; i++) {
+        const compile_report_value *value = &report->values[i];
+        bool taken = value->named || strcmp(value->storage, "private") != 0;
+        for (int64_t k = 0; k < report->allocation_count; k++)
+            taken = taken || strcmp(report->allocations[k].owner, value->anchor) == 0;
+        if (!taken)
+            return value->anchor;
+    }
     return "?";
 }
 

@@ -17,6 +17,7 @@ from command import case, croft
 
 FOLDER = command.ROOT / "test" / "explain"
 TRANSPOSE = "test/explain/transpose8.croft"
+RAGGED = "test/explain/ragged.croft"
 SOFTMAX = "examples/softmax.croft"
 ON = ["--machine", "sm_90"]
 HASH = re.compile(r"\b[0-9a-f]{16}\b")
@@ -27,7 +28,7 @@ KEYS = {key: set(names.split()) for key, names in {
         "layout_optimizations register_reductions grouped_loads grouped_stores index_widths "
         "barriers allocations from_ptxas",
     "plan": "hash canonical text",
-    "group": "threads subgroups groups",
+    "group": "threads subgroups groups counted",
     "value_layouts": "value line column dtype shape layout fixed threads slots steps replication "
                      "storage access",
     "layout_conversions": "anchor line column source result dtype source_layout result_layout "
@@ -61,6 +62,19 @@ def goldens(bless):
             print(f"blessed {path.name}")
             continue
         case(path.stem, run.code == 0 and printed == text, run)
+
+
+def page_shows_what_is_printed(bless):
+    """The first block of docs/explain.md."""
+    page = command.ROOT / "docs" / "explain.md"
+    text = page.read_text(encoding="utf-8")
+    shown = text.split("```", 2)[1]
+    head, body = shown.lstrip("\n").split("\n", 1)
+    run = croft("explain", TRANSPOSE, *ON)
+    if bless:
+        page.write_text(text.replace(shown, f"\n{head}\n{run.out}", 1), encoding="utf-8")
+    else:
+        case("docs_show_what_is_printed", HASH.sub("", body) == HASH.sub("", run.out), run)
 
 
 def explained(*words):
@@ -125,6 +139,54 @@ def counts_are_those_of_the_source():
         name = "_".join(re.findall(r"\w+", words[0]))
         case(f"barriers_and_bytes_of_{name}", told == (found[0], sum(arrays)) and laid == found[2],
              f"told {told}, arrays {arrays}, emitted {found}")
+
+
+def values_of(text, lane, subgroup, slot):
+    """The whole numbers of thread IR at one position, by number: iota, constant and xor."""
+    values = {}
+    for number, op, rest in re.findall(r"^  %(\S+) = (iota|constant|xor) (.*?) : i64", text, re.M):
+        if op == "xor":
+            operands = [values.get(name.strip(" %")) for name in rest.split(",")]
+            values[number] = None if None in operands else operands[0] ^ operands[1]
+        else:
+            form = rest.replace("/", "//")
+            values[number] = eval(form, {"lane": lane, "subgroup": subgroup, "slot": slot})
+    return values
+
+
+def worst_of(text, access, size, subgroups):
+    """How often 32 banks of 4 bytes serve the accesses of a subgroup at most, from their cells."""
+    cells = re.search(rf"\b{access} %\S+\[vector %(\d+)\]", text).group(1)
+    slots = int(re.search(rf"^  %{cells} = .* : i64\((\d+)\)", text, re.M).group(1))
+    words, worst = max(1, size // 4), 0
+    for subgroup in range(subgroups):
+        for slot in range(slots):
+            at = [values_of(text, lane, subgroup, slot)[cells] * size // 4 for lane in range(32)]
+            for first in range(0, 32, 32 // words):
+                asked = {}
+                for word in set(at[first:first + 32 // words]):
+                    for more in range(words):
+                        asked[(word + more) % 32] = asked.get((word + more) % 32, 0) + 1
+                worst = max(worst, *asked.values())
+    return worst
+
+
+def conflicts_are_those_of_the_addresses():
+    for file, layout in ((TRANSPOSE, "bits(3, 4, 5, 0, 1, 2)"),
+                         (RAGGED, "blocked_cyclic(1000, workers=32, vector=32)"),
+                         (RAGGED, "blocked_cyclic(1000, workers=64, vector=4)")):
+        for dtype, size in (("f32", 4), ("f16", 2), ("i64", 8)):
+            if file == TRANSPOSE and dtype == "i64":
+                continue
+            words = [file, f"L={layout}", f"T={dtype}", *ON]
+            report = explained(*words)
+            move = report["layout_conversions"][0]
+            text = croft("emit", *words, "--level", "thread").out
+            found = [worst_of(text, access, size, report["group"]["subgroups"])
+                     for access in ("put", "get")]
+            told = [move["put_conflicts"], move["get_conflicts"]]
+            name = "_".join(re.findall(r"\w+", f"{file[13:]} {dtype} {layout}"))
+            case(f"conflicts_of_{name}", told == found, f"told {told}, found {found}")
 
 
 def prices_are_those_of_the_layouts():
@@ -202,10 +264,12 @@ def refusals():
 
 BLESS = sys.argv[1:] == ["--bless"]
 goldens(BLESS)
+page_shows_what_is_printed(BLESS)
 if BLESS:
     sys.exit(0)
 keys_are_there()
 counts_are_those_of_the_source()
+conflicts_are_those_of_the_addresses()
 prices_are_those_of_the_layouts()
 erased()
 pictures()

@@ -100,6 +100,7 @@ static compile_status run_limited(const base_source *source, planner_family fami
                                .partial = true,
                                .machine = machine_find("cpu-avx2"),
                                .family = family,
+                               .report = true,
                                .stage = COMPILE_TO_SOURCE};
     compile_result result;
     compile_run(&request, &result);
