@@ -12,11 +12,11 @@
  *     store %y[%row, :], %q      sweep 2
  *
  * A tile op is one with a tile (rank at least 1) among its results or operands, except for, if,
- * yield and convert, which take whole tiles. Every tile op stands in exactly one sweep of its own region, at its first use. What its
- * uses are: a user in the same sweep reads the element; a reduction's result, and a value used in
- * any other sweep or by a for, if, yield or convert, *crosses*: it is kept, reloaded or recomputed as the
- * plan says. An op may stand in a sweep over more axes than its own only when it is *light* (see
- * below), such as the weight in t * w[None, :].
+ * yield and convert, which take whole tiles. Every tile op stands in exactly one sweep of its own
+ * region, at its first use. What its uses are: a user in the same sweep reads the element; a
+ * reduction's result, and a value used in any other sweep or by a for, if, yield or convert,
+ * *crosses*: it is kept, reloaded or recomputed as the plan says. An op may stand in a sweep over
+ * more axes than its own only when it is *light* (see below), such as the weight in t * w[None, :].
  *
  * It keeps the order of memory: no load or store of a tensor passes a store to the same tensor; in
  * one sweep a store stands after loads of the same elements. Different tensors are taken to be

@@ -129,3 +129,15 @@ void expand_axes(expand_state *state) {
         expand_fail(state, NULL, "two-lane-axes",
                     "programs have lanes, and an axis of elements has lanes, subgroups or slots");
 }
+
+int expand_spread_axis(expand_state *state, const ir_op *sweep) {
+    int spread = -1;
+    for (int i = 0; i < sweep->attributes.axis_count; i++) {
+        int axis = sweep->attributes.axes[i];
+        if (state->axis[axis].spread && spread >= 0)
+            expand_fail(state, sweep, "two-lane-axes",
+                        "two axes of a sweep have lanes, subgroups or slots");
+        spread = state->axis[axis].spread ? axis : spread;
+    }
+    return spread;
+}

@@ -65,8 +65,9 @@ typedef struct expand_state {
     bool failed;
 } expand_state;
 
-/* expand_axes.c: fills state->axis. */
+/* expand_axes.c: fills state->axis; the axis of a sweep that lanes or slots hold, -1: none. */
 void expand_axes(expand_state *state);
+int expand_spread_axis(expand_state *state, const ir_op *sweep);
 
 /* expand.c */
 void expand_region(expand_state *state, ir_region *from);
@@ -150,8 +151,11 @@ void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int coun
                             ir_value **values);
 /* T(1) that is alike in all lanes, as a uniform. */
 ir_value *expand_uniform(expand_state *state, ir_value *value);
-/* Tokens as the last carries of a loop, or results of a branch. Before the op is made: operands and
- * types of the range, appended. */
+/* Publishes what is written, and releases the published arrays of the range. */
+void expand_scratch_sync(expand_state *state, expand_range released);
+
+/* expand_tokens.c. Tokens as the last carries of a loop, or results of a branch. Before the op is
+ * made: operands and types of the range, appended. */
 void expand_tokens_before(expand_state *state, expand_range range, bool loop, ir_value **operands,
                           ir_type *types);
 /* In the region of a loop: its last arguments are the tokens. */

@@ -16,8 +16,6 @@
  * A conversion through scratch has an array too, of a cell for each element, and the same rules;
  * the plan may let it use that of an earlier one again, which a sync then releases before the put.
  *
- * Tokens are carried through loops and branches as their last carries. A token that is free may be
- * carried as a published one: it asks for a release before the next put, no more.
  */
 #include "pass/expand_internal.h"
 
@@ -101,7 +99,7 @@ static ir_token_state after_sync(ir_token_state before) {
 }
 
 /* Publishes what is written, and releases the published arrays of the range. */
-static void build_sync(expand_state *state, expand_range released) {
+void expand_scratch_sync(expand_state *state, expand_range released) {
     ir_value *operands[EXPAND_MAX_SCRATCH] = {NULL};
     ir_type types[EXPAND_MAX_SCRATCH] = {{0}};
     expand_scratch *taken[EXPAND_MAX_SCRATCH];
@@ -194,7 +192,7 @@ static void release_before_puts(expand_state *state, ir_op *const *reduces, int 
         read = true;
     }
     if (read)
-        build_sync(state, state->released);
+        expand_scratch_sync(state, state->released);
 }
 
 void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int count,
@@ -212,7 +210,7 @@ void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int coun
     }
     if (used == 0 || state->failed)
         return;
-    build_sync(state, state->released);
+    expand_scratch_sync(state, state->released);
     for (int i = 0; i < count; i++) {
         if (values[i] == NULL)
             continue;
@@ -248,7 +246,7 @@ static void release_again(expand_state *state, const expand_scratch *scratch) {
         range = (expand_range){at, at + 1};
     range.first = range.first < at ? range.first : at;
     range.last = range.last > at + 1 ? range.last : at + 1;
-    build_sync(state, range);
+    expand_scratch_sync(state, range);
 }
 
 ir_value *expand_scratch_exchange(expand_state *state, const expand_exchange *exchange) {
@@ -269,7 +267,7 @@ ir_value *expand_scratch_exchange(expand_state *state, const expand_exchange *ex
     ir_op *put = ir_build_op(b, IR_PUT, count, operands, 1, &type, 0);
     put->attributes.access = access;
     scratch->token = put->results[0];
-    build_sync(state, state->released);
+    expand_scratch_sync(state, state->released);
     count = 1;
     access = exchange_access(state, exchange->get, exchange->get_inside, operands, &count);
     operands[count++] = scratch->token;
@@ -277,62 +275,4 @@ ir_value *expand_scratch_exchange(expand_state *state, const expand_exchange *ex
     ir_op *get = ir_build_op(b, IR_GET, count, operands, 1, &type, 0);
     get->attributes.access = access;
     return get->results[0];
-}
-
-/* ---- loops and branches ---- */
-/* The first array of a loop has to be free when an iteration begins; the others are released on the
- * way there. */
-void expand_tokens_before(expand_state *state, expand_range range, bool loop, ir_value **operands,
-                          ir_type *types) {
-    bool first = loop && range.last > range.first;
-    if (first && state->scratch[range.first].token->type.state == IR_TOKEN_PUBLISHED)
-        build_sync(state, state->released);
-    for (int i = range.first; i < range.last; i++) {
-        ir_value *token = state->scratch[i].token;
-        types[i - range.first] = token->type;
-        types[i - range.first].state =
-            loop && i == range.first ? IR_TOKEN_FREE : IR_TOKEN_PUBLISHED;
-        if (loop)
-            operands[i - range.first] = token;
-    }
-}
-
-void expand_tokens_enter(expand_state *state, expand_range range, ir_region *region) {
-    for (int i = range.first; i < range.last; i++) {
-        ir_type type = state->scratch[i].token->type;
-        type.state = i == range.first ? IR_TOKEN_FREE : IR_TOKEN_PUBLISHED;
-        state->scratch[i].token = ir_region_add_argument(state->module, region, type, NULL);
-    }
-    if (range.last > range.first)
-        state->released = range;
-}
-
-void expand_tokens_branch(expand_state *state, expand_range range, ir_value **tokens, bool begin) {
-    for (int i = range.first; i < range.last; i++) {
-        if (begin)
-            tokens[i - range.first] = state->scratch[i].token;
-        else
-            state->scratch[i].token = tokens[i - range.first];
-    }
-    expand_range *released = &state->released;
-    released->first = released->first > range.first ? released->first : range.first;
-    released->last = released->last < range.last ? released->last : range.last;
-}
-
-void expand_tokens_leave(expand_state *state, expand_range range, const ir_type *types,
-                         ir_value **yields) {
-    bool missing = false;
-    for (int i = range.first; i < range.last; i++)
-        missing |= types[i - range.first].state == IR_TOKEN_FREE &&
-                   state->scratch[i].token->type.state != IR_TOKEN_FREE;
-    if (missing)
-        build_sync(state, range);
-    for (int i = range.first; i < range.last; i++)
-        yields[i - range.first] = state->scratch[i].token;
-}
-
-void expand_tokens_after(expand_state *state, expand_range range, ir_op *op) {
-    int first = op->result_count - (range.last - range.first);
-    for (int i = range.first; i < range.last; i++)
-        state->scratch[i].token = op->results[first + i - range.first];
 }

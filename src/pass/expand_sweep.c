@@ -290,13 +290,6 @@ void expand_sweep(expand_state *state, ir_op *sweep) {
                 expand_declare_array(state, sweep->results[i]);
     expand_place place;
     memset(&place, 0, sizeof place);
-    place.spread = -1;
-    for (int i = 0; i < sweep->attributes.axis_count; i++) {
-        int axis = sweep->attributes.axes[i];
-        if (state->axis[axis].spread && place.spread >= 0)
-            expand_fail(state, sweep, "two-lane-axes",
-                        "two axes of a sweep have lanes, subgroups or slots");
-        place.spread = state->axis[axis].spread ? axis : place.spread;
-    }
+    place.spread = expand_spread_axis(state, sweep);
     sweep_nest(&s, &place, 0);
 }

@@ -105,6 +105,8 @@ static ir_op *map_copy_op(map_state *state, ir_op *op) {
                               op->result_count, types, op->region_count);
     copy->attributes = op->attributes;
     copy->anchor = op->anchor;
+    if (op->opcode == IR_CONVERT)
+        map_set_mechanism(state, op, copy);
     if (op->attributes.access != NULL) {
         copy->attributes.access = BASE_NEW(state->module->arena, ir_access);
         *copy->attributes.access = *op->attributes.access;
@@ -253,14 +255,6 @@ static void map_control(map_state *state, ir_op *op) {
     state->builder.region = outer;
 }
 
-static void map_convert(map_state *state, ir_op *op) {
-    ir_op *copy = map_copy_op(state, op);
-    copy->results[0]->storage = state->storage[op->results[0]->number];
-    const ir_plan_convert *line = map_plan_convert(state, op);
-    copy->attributes.mechanism = line->mechanism;
-    copy->attributes.array = line->array;
-}
-
 static void map_region(map_state *state, ir_region *from, ir_region *to) {
     const analysis_schedule *schedule = analysis_sweeps_schedule(&state->sweeps, from);
     state->builder.region = to;
@@ -270,8 +264,6 @@ static void map_region(map_state *state, ir_region *from, ir_region *to) {
             map_sweep(state, item->sweep);
         else if (item->op->region_count > 0)
             map_control(state, item->op);
-        else if (item->op->opcode == IR_CONVERT)
-            map_convert(state, item->op);
         else
             map_copy_op(state, item->op);
     }

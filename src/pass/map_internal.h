@@ -34,6 +34,10 @@ void map_plan_apply(map_state *state);
 int64_t map_counted_range(const layout_axis *digits, layout_holder holder);
 /* NULL, or why a plan may not have digits that are a layout: expand cannot apply them. */
 const char *map_digits_refusal(const layout_axis *digits);
+/* map_axes.c: copies the plan's axes into module->axes and sets the team; then, whether lanes may
+ * come to one cell that do not run in lock step. */
+void map_axes_apply(map_state *state);
+void map_check_meetings(map_state *state);
 /* Reports sizes that differ from those that the plan was made for. */
 void map_check_conditions(map_state *state);
 /* Reports a width that the digits of the access do not have. After the axes are set. */
@@ -43,8 +47,8 @@ void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *li
 void map_check_divergence(map_state *state);
 /* Reports a mechanism that cannot do the work of the conversion. */
 void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert *line);
-/* The line of a conversion; they were checked. */
-const ir_plan_convert *map_plan_convert(map_state *state, const ir_op *op);
+/* Gives the mapped copy of a conversion its mechanism, array and storage. */
+void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */
 const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value);
 void map_plan_out_of_order(map_state *state, const char *anchor, base_location location);

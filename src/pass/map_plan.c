@@ -1,7 +1,5 @@
 /* Applying a plan's lines to a canonical tile module: axes, storage, widths; nothing is guessed. A
  * missing, unknown or repeated anchor is an error that names it. */
-#include "analysis/meetings.h"
-#include "machine/machine.h"
 #include "pass/map_internal.h"
 
 #include <stdio.h>
@@ -24,154 +22,6 @@ void map_fail(map_state *state, base_location location, const char *slug, const 
 void map_plan_out_of_order(map_state *state, const char *anchor, base_location location) {
     map_fail(state, location, "plan-order", anchor, "the order in which `croft plan` prints",
              "a line of the plan stands out of order");
-}
-
-/* ---- axes ---- */
-
-static const ir_plan_axis *plan_axis(map_state *state, const char *anchor) {
-    const ir_plan *plan = state->context->plan;
-    for (int i = 0; i < plan->axis_count; i++)
-        if (strcmp(plan->axes[i].anchor, anchor) == 0)
-            return &plan->axes[i];
-    map_fail(state, plan->location, "plan-missing-anchor", NULL, anchor,
-             "the plan has no line for an axis");
-    return NULL;
-}
-
-/* NULL, or why expand cannot apply these digits to the axis. */
-static const char *axis_refusal(map_state *state, const ir_axis *axis) {
-    const layout_axis *digits = &axis->digits;
-    const char *reason = map_digits_refusal(digits);
-    if (reason != NULL)
-        return reason;
-    if (axis->is_program) {
-        if (!layout_axis_has(digits, LAYOUT_GROUP) || layout_axis_has(digits, LAYOUT_STEP) ||
-            layout_axis_has(digits, LAYOUT_SLOT) || layout_axis_has(digits, LAYOUT_SUBGROUP))
-            return "a program axis lies on lanes and group";
-        return layout_axis_radix(digits, LAYOUT_GROUP) != 0
-                   ? "the group digit of a program axis is `*`"
-                   : NULL;
-    }
-    if (layout_axis_has(digits, LAYOUT_GROUP))
-        return "an element axis lies on lanes, subgroups, slots and steps";
-    int64_t slots = layout_axis_radix(digits, LAYOUT_SLOT);
-    if (slots > 64 || (slots & (slots - 1)) != 0)
-        return "slots are a power of two up to 64";
-    int64_t extent, chunk = layout_axis_chunk(digits);
-    bool known = layout_extent_known(&state->module->extents, axis->extent, &extent);
-    int64_t steps =
-        layout_axis_has(digits, LAYOUT_STEP) ? layout_axis_radix(digits, LAYOUT_STEP) : 1;
-    if (!known)
-        return steps != 0 ? "a runtime extent needs the step digit `*`" : NULL;
-    if (steps == 0)
-        return "a known extent needs the number of its steps";
-    int64_t needed = (extent + chunk - 1) / chunk;
-    if (steps == needed || extent == 0)
-        return NULL;
-    return base_diagnostics_text(state->context->diagnostics,
-                                 "`step %lld`: the other digits hold %lld of %lld elements",
-                                 (long long)needed, (long long)chunk, (long long)extent);
-}
-
-int64_t map_counted_range(const layout_axis *digits, layout_holder holder) {
-    int64_t range = 1;
-    for (int i = 0; i < digits->count; i++) {
-        int64_t end = layout_axis_digit_stride(digits, i) * digits->digits[i].radix;
-        if (digits->digits[i].holder == holder && digits->digits[i].radix > 1 && end > range)
-            range = end;
-    }
-    return range;
-}
-
-/* The team is what the axes count: the most lanes and subgroups of any. */
-static void apply_team(map_state *state, const ir_axis *axis, base_location location) {
-    ir_module *module = state->module;
-    int64_t lanes = map_counted_range(&axis->digits, LAYOUT_LANE);
-    int64_t subgroups = map_counted_range(&axis->digits, LAYOUT_SUBGROUP);
-    const char *reason = NULL;
-    if (lanes > 64 || (lanes & (lanes - 1)) != 0)
-        reason = "lanes are a power of two up to 64";
-    else if (subgroups > 1024 / lanes)
-        reason = "a team has at most 1024 lanes";
-    if (reason != NULL) {
-        map_fail(state, location, "plan-axis", axis->anchor, reason,
-                 "the plan gives an axis digits that do not fit");
-        return;
-    }
-    int64_t others = module->subgroup > 0 ? module->lanes / module->subgroup : 1;
-    int64_t own = module->subgroup > 0 ? module->subgroup : module->lanes;
-    lanes = lanes > own ? lanes : own;
-    subgroups = subgroups > others ? subgroups : others;
-    module->lanes = (int)(lanes * subgroups);
-    module->subgroup = subgroups > 1 ? (int)lanes : 0;
-    if (module->lanes > 1024)
-        map_fail(state, location, "plan-axis", axis->anchor, "a team has at most 1024 lanes",
-                 "the plan gives an axis digits that do not fit");
-}
-
-static bool is_spread(const layout_axis *digits) {
-    return layout_axis_has(digits, LAYOUT_LANE) || layout_axis_has(digits, LAYOUT_SUBGROUP) ||
-           layout_axis_has(digits, LAYOUT_SLOT);
-}
-
-/* Lanes go to programs or to elements, and to one axis of each sweep. */
-static void check_spread(map_state *state) {
-    const ir_axis *axes = state->module->axes;
-    bool programs = false, elements = false, together = false;
-    for (int i = 0; i < state->module->axis_count; i++) {
-        programs =
-            programs || (axes[i].is_program && layout_axis_radix(&axes[i].digits, LAYOUT_LANE) > 1);
-        elements = elements || (!axes[i].is_program && is_spread(&axes[i].digits));
-    }
-    for (int64_t s = 0; s < state->sweeps.count; s++) {
-        int spread = 0;
-        for (int i = 0; i < state->sweeps.sweeps[s].axis_count; i++)
-            spread += is_spread(&axes[state->sweeps.sweeps[s].axes[i]].digits);
-        together = together || spread > 1;
-    }
-    if (together || (programs && elements))
-        map_fail(state, state->context->plan->location, "plan-axis", NULL,
-                 "one axis of each sweep with lane, subgroup or slot digits",
-                 "the plan gives several axes lanes or slots");
-}
-
-static const char *print_digits(map_state *state, const layout_axis *digits) {
-    base_text text;
-    base_text_init(&text, state->context->diagnostics->arena);
-    layout_axis_print(&text, digits);
-    return text.bytes;
-}
-
-static void apply_axes(map_state *state) {
-    ir_module *module = state->module;
-    module->axis_count = state->axes.count;
-    module->axes = BASE_NEW_ARRAY(module->arena, ir_axis, state->axes.count);
-    module->lanes = 1;
-    module->subgroup = 0;
-    for (int i = 0; i < state->axes.count; i++) {
-        const analysis_axis *from = &state->axes.axes[i];
-        ir_axis *axis = &module->axes[i];
-        *axis = (ir_axis){.anchor = from->anchor,
-                          .extent = from->extent,
-                          .is_program = from->is_program,
-                          .program = from->program};
-        const ir_plan_axis *line = plan_axis(state, from->anchor);
-        if (line == NULL)
-            continue;
-        if (line != &state->context->plan->axes[i])
-            map_plan_out_of_order(state, from->anchor, line->location);
-        axis->digits = line->digits;
-        const char *reason = axis_refusal(state, axis);
-        if (reason != NULL)
-            map_fail(state, line->location, "plan-axis", from->anchor, reason,
-                     "the plan gives an axis digits that do not fit");
-        else if (from->fixed != NULL && !layout_axis_same(from->fixed, &axis->digits))
-            map_fail(state, line->location, "plan-fixed", from->anchor,
-                     print_digits(state, from->fixed),
-                     "the kernel's text fixes the layout of an axis");
-        apply_team(state, axis, line->location);
-    }
-    check_spread(state);
 }
 
 /* ---- lines by anchor ---- */
@@ -309,27 +159,12 @@ int map_plan_width(map_state *state, const ir_op *op) {
     return line >= 0 ? state->context->plan->accesses[line].width : 1;
 }
 
-const ir_plan_convert *map_plan_convert(map_state *state, const ir_op *op) {
-    return &state->context->plan
-                ->converts[line_find(state->context->plan, LINE_CONVERT, op->anchor)];
-}
-
-/* Lanes of one program that do not run in lock step may not come to one cell. */
-static void check_meetings(map_state *state) {
-    const machine *device = machine_find(state->context->plan->machine);
-    const ir_op *first = NULL, *second = NULL;
-    bool spread = false;
-    for (int i = 0; i < state->module->axis_count; i++) {
-        const ir_axis *axis = &state->module->axes[i];
-        spread = spread ||
-                 (!axis->is_program && (layout_axis_radix(&axis->digits, LAYOUT_LANE) > 1 ||
-                                        layout_axis_radix(&axis->digits, LAYOUT_SUBGROUP) > 1));
-    }
-    bool in_step = device == NULL || device->row_subgroups == 1;
-    if (spread && !in_step && !state->failed &&
-        analysis_meetings_find(state->module->arena, state->module, &state->axes, &first, &second))
-        map_fail(state, second->location, "plan-lanes", second->anchor, first->anchor,
-                 "two lanes may come to one cell, which nothing orders on this machine");
+void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy) {
+    const ir_plan *plan = state->context->plan;
+    const ir_plan_convert *line = &plan->converts[line_find(plan, LINE_CONVERT, op->anchor)];
+    copy->attributes.mechanism = line->mechanism;
+    copy->attributes.array = line->array;
+    copy->results[0]->storage = state->storage[op->results[0]->number];
 }
 
 void map_plan_apply(map_state *state) {
@@ -353,10 +188,10 @@ void map_plan_apply(map_state *state) {
     }
     if (state->failed)
         return;
-    apply_axes(state);
+    map_axes_apply(state);
     check_lines(state);
     check_axis_lines(state);
     check_keep_lines(state);
-    check_meetings(state);
+    map_check_meetings(state);
     map_check_divergence(state);
 }

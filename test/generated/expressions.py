@@ -313,8 +313,9 @@ class Expressions:
         return self.expression(dtype, shape, depth, exact=True)
 
     def filled_index(self, shape, depth):
-        """An index of the shape beside `fill=`. Where a range of the shape may reach past its tensor
-        the language wants an index that may lie outside, too: a load, of which nothing is proved."""
+        """An index of the shape beside `fill=`. Where a range of the shape may reach past its
+        tensor the language wants an index that may lie outside, too: a load, of which nothing is
+        proved."""
         if any(axis.start is not None for axis in shape):
             return self.load(self.pick(("i32", "i64", "i8")), shape)
         return self.index(shape, depth)

@@ -12,8 +12,9 @@ import random
 import command
 from command import case, croft
 
-# name -> (body after the head, arguments, outputs); A, B and C are layouts of 64 threads or fewer slots
-HEAD = """kernel k(x: in f32[R, N], h: in f16[R, N], q: in i32[R, N], y: out f32[R, N], z: inout f32[R, N],
+# name -> (body after the head, arguments, outputs); A, B and C are layouts of 64 threads
+HEAD = """kernel k(x: in f32[R, N], h: in f16[R, N], q: in i32[R, N], y: out f32[R, N],
+         z: inout f32[R, N],
          N: const = 64, A: layout, B: layout, C: layout) {
     program r: R
 """

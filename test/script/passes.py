@@ -66,7 +66,8 @@ def check_printing():
     tile = emit("softmax", "--level", "tile")
     result = opt(tile, *MACHINE, "--print-after", "all")
     after = re.findall(r"^# after (\w+)$", result.err, re.M)
-    case("print_after_all", after[:6] == ["canonicalise", "conversions", "erase", "map", "expand", "fold"]
+    first = ["canonicalise", "conversions", "erase", "map", "expand", "fold"]
+    case("print_after_all", after[:6] == first
          and result.out == emit("softmax", "--level", "thread"), result)
     result = croft("run", "examples/softmax.croft", "x=ones:2x4", "y=-", "--print-after", "map")
     case("print_after_in_run", result.code == 0 and result.out.count("0.25") == 8
