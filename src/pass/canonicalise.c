@@ -4,8 +4,9 @@
  *     n = N / 1              ->  %m = reduce max %t               max.0
  *     m = max(x[row, :])         ...
  *
- * Constants are folded, invariant ops leave loops, equal ops and loads become one, dead ops go (the
- * passes fold, hoist, merge and dead); then each region is put into an order that neither names nor
+ * Constants are folded, gathers by an arange become ranges (canonicalise_ranges.c), invariant ops
+ * leave loops, equal ops and loads become one, dead ops go (the passes fold, hoist, merge and
+ * dead); then each region is put into an order that neither names nor
  * the order of independent statements change (canonicalise_order.c), and what a plan may speak of
  * gets its anchor (canonicalise_anchor.c). Merging looks at the canonical order, so that its
  * outcome does not depend on the written one either. No bit of any result changes.
@@ -40,6 +41,7 @@ pass_result pass_canonicalise(ir_module *module, pass_context *context) {
     bool changed = false, again = true;
     while (again) {
         again = pass_fold(module, context) == PASS_CHANGED;
+        again |= pass_canonical_ranges(module);
         again |= pass_hoist(module, context) == PASS_CHANGED;
         again |= pass_dead(module, context) == PASS_CHANGED;
         changed |= pass_canonical_order(module);
