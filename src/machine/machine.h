@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Bytes that a thread moves in one access at most, where lanes are threads. */
+enum { MACHINE_ACCESS_BYTES = 16 };
+
 typedef struct machine {
     const char *name;   /* cpu-avx2, cpu-avx512, cpu-neon, cpu-baseline; sm_80, sm_90; m1, m4 */
     const char *target; /* the target that emits for it; a build may be without it */

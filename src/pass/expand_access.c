@@ -52,6 +52,24 @@ static void access_add_value(expand_state *state, access_parts *parts, ir_index 
     parts_mask(state, parts, ir_build_binary(b, IR_LT, value, ir_build_size(b, extent)));
 }
 
+/* GATHER in closed form: a base and an affine form. */
+static void access_add_closed(expand_state *state, const expand_place *place, access_parts *parts,
+                              ir_index *index, ir_value *base, const layout_extent *extent) {
+    ir_builder *b = &state->builder;
+    if (base != NULL)
+        index->operand = parts_add(parts, base);
+    parts->vector |= index->affine.count > 0;
+    if (index->inside)
+        return;
+    ir_value *zero = ir_build_integer(b, BASE_I64, 0), *value = base != NULL ? base : zero;
+    if (index->affine.count > 0) {
+        ir_value *element = expand_iota(state, &index->affine, state->axis[place->spread].slots);
+        value = base != NULL ? ir_build_binary(b, IR_ADD, base, element) : element;
+    }
+    parts_mask(state, parts, ir_build_binary(b, IR_LE, zero, value));
+    parts_mask(state, parts, ir_build_binary(b, IR_LT, value, ir_build_size(b, extent)));
+}
+
 /* RANGE: start + step * chunk, affine in lane and slot on the vector axis. */
 static void access_add_range(expand_state *state, expand_place *place, access_parts *parts,
                              ir_index *index, ir_value *start, int axis) {
@@ -133,6 +151,13 @@ static void access_build(expand_state *state, expand_place *place, ir_op *op, ir
         ir_index *index = &parts->access.index[i];
         *index =
             (ir_index){.kind = IR_INDEX_AFFINE, .operand = -1, .vector = -1, .inside = old->inside};
+        ir_value *base = NULL;
+        if (old->kind == IR_INDEX_GATHER &&
+            expand_closed_index(state, place, op, op->operands[old->operand], &base,
+                                &index->affine)) {
+            access_add_closed(state, place, parts, index, base, tensor->extent[i]);
+            continue;
+        }
         ir_value *value =
             old->operand >= 0 ? expand_use(state, place, op->operands[old->operand]) : NULL;
         if (old->kind == IR_INDEX_RANGE)
@@ -164,7 +189,10 @@ static int access_slots(const expand_state *state, const expand_place *place,
 static ir_access *access_copy(expand_state *state, const access_parts *parts, int slots) {
     ir_access *access = BASE_NEW(state->module->arena, ir_access);
     *access = parts->access;
-    if (slots == 0)
+    bool vector = slots == 0;
+    for (int i = 0; i < access->rank; i++)
+        vector = vector || access->index[i].vector >= 0;
+    if (vector) /* nothing is known of its neighbours */
         access->width = 1;
     return access;
 }

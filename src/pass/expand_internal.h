@@ -104,6 +104,11 @@ ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_v
 void expand_load(expand_state *state, expand_place *place, ir_op *op);
 void expand_store(expand_state *state, expand_place *place, ir_op *op);
 
+/* expand_index.c: the indices of a tile as base + affine form (base NULL: 0); false where they have
+ * no closed form at this place. `op` is the access that uses them. */
+bool expand_closed_index(expand_state *state, expand_place *place, const ir_op *op,
+                         const ir_value *tile, ir_value **base, ir_affine *affine);
+
 /* An affine form as i64(slots), with the facts that it has. */
 ir_value *expand_iota(expand_state *state, const ir_affine *affine, int slots);
 

@@ -2,7 +2,7 @@
  * module, or would be true of other sizes only.
  *
  *     for N = 4096        every size that is known, with its value, and no other
- *     access x.0 width 8  8 neighbours: a range whose innermost digit, lanes or slots, 8 divides
+ *     access x.0 width 8  runs of 8 slots, or lanes, that come to neighbouring cells
  *
  *     lane 8 | slot 4 | step *      steps and groups above all others: what expand can apply, of
  * all that layouts can say axis row lane 8 | group *     programs that go the same ways: no bound,
@@ -10,7 +10,9 @@
  *
  * Digits against their extents are checked in map_plan.c, storage in map_storage.c.
  */
+#include "analysis/access_width.h"
 #include "analysis/uniform.h"
+#include "machine/machine.h"
 #include "pass/map_internal.h"
 
 #include <string.h>
@@ -77,23 +79,22 @@ void map_check_conditions(map_state *state) {
 }
 
 void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *line) {
-    const ir_access *access = op->attributes.access;
+    const ir_module *module = state->module;
+    const layout_axis **digits =
+        BASE_NEW_ARRAY(module->arena, const layout_axis *, module->axis_count);
+    for (int i = 0; i < module->axis_count; i++)
+        digits[i] = &module->axes[i].digits;
     if (line->width == 1)
         return;
-    bool range = access->rank > 0 && access->index[access->rank - 1].kind == IR_INDEX_RANGE;
-    int axis = range ? analysis_axes_of_last_index(&state->axes, op) : -1;
-    if (axis >= 0) {
-        const layout_axis *digits = &state->module->axes[axis].digits;
-        layout_holder holder = digits->count > 0 ? digits->digits[0].holder : LAYOUT_STEP;
-        if ((holder == LAYOUT_LANE || holder == LAYOUT_SLOT) &&
-            layout_axis_digit_stride(digits, 0) == 1 &&
-            digits->digits[0].radix % line->width == 0 && digits->exclusive_or % line->width == 0)
-            return;
-    }
+    int most = analysis_access_width_on(machine_find(state->context->plan->machine), module,
+                                        &state->axes, digits, op);
+    if (line->width >= 1 && most % line->width == 0)
+        return;
+    base_diagnostics *diagnostics = state->context->diagnostics;
     map_fail(state, line->location, "plan-width",
-             base_diagnostics_text(state->context->diagnostics, "width %d", line->width),
-             axis < 0 ? "width 1: the last index is not a range of neighbours"
-                      : "a divisor of the innermost digit of the last index, lanes or slots",
+             base_diagnostics_text(diagnostics, "width %d", line->width),
+             most == 1 ? "width 1: no slots or lanes in a row come to neighbours"
+                       : base_diagnostics_text(diagnostics, "a power of two up to width %d", most),
              "the plan gives an access a width that does not fit");
 }
 

@@ -12,6 +12,7 @@
  */
 #include "planner/planner_internal.h"
 
+#include "analysis/access_width.h"
 #include "analysis/meetings.h"
 #include "analysis/uniform.h"
 #include "pass/pass.h"
@@ -150,20 +151,6 @@ static void set_axes(planner_state *state, int64_t program_lanes) {
 }
 
 /* ---- lines per op ---- */
-/* A range on the last dimension, along the axis with lanes: neighbours in memory, as many as the
- * innermost digit has: lanes of a vector register, or the slots of a lane. */
-static int access_width(const planner_state *state, const ir_op *op) {
-    const ir_access *access = op->attributes.access;
-    bool contiguous = access->rank > 0 && state->lane_axis >= 0 &&
-                      access->index[access->rank - 1].kind == IR_INDEX_RANGE &&
-                      analysis_axes_of_last_index(&state->axes, op) == state->lane_axis;
-    if (!contiguous)
-        return 1;
-    const layout_digit *inner = &state->plan->axes[state->lane_axis].digits.digits[0];
-    bool team = state->machine->row_subgroups > 1;
-    return team && inner->holder == LAYOUT_LANE ? 1 : (int)inner->radix;
-}
-
 typedef struct line_counts {
     int reduces, accesses, converts, maths;
 } line_counts;
@@ -184,7 +171,9 @@ static bool write_line(void *pointer, ir_op *op) {
         plan->reduces[plan->reduce_count++].anchor = op->anchor;
     else if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
         plan->accesses[plan->access_count++] =
-            (ir_plan_access){.anchor = op->anchor, .width = access_width(state, op)};
+            (ir_plan_access){.anchor = op->anchor,
+                             .width = analysis_access_width_on(state->machine, state->module,
+                                                               &state->axes, state->digits, op)};
     else if (op->opcode == IR_CONVERT)
         plan->converts[plan->convert_count++] =
             (ir_plan_convert){.anchor = op->anchor, .mechanism = planner_mechanism(state, op)};
@@ -197,6 +186,11 @@ static bool write_line(void *pointer, ir_op *op) {
 static void set_lines(planner_state *state) {
     ir_region *body = (ir_region *)&state->module->body; /* the visitors change nothing */
     line_counts counts = {0};
+    const layout_axis **digits =
+        BASE_NEW_ARRAY(state->arena, const layout_axis *, state->plan->axis_count);
+    for (int i = 0; i < state->plan->axis_count; i++)
+        digits[i] = &state->plan->axes[i].digits;
+    state->digits = digits;
     ir_region_walk(body, count_line, &counts);
     state->plan->reduces = BASE_NEW_ARRAY(state->arena, ir_plan_anchor, counts.reduces);
     state->plan->accesses = BASE_NEW_ARRAY(state->arena, ir_plan_access, counts.accesses);

@@ -222,35 +222,11 @@ static void rule_carry_storage(verify_state *state, const ir_op *op) {
 }
 
 /* ---- accesses ---- */
-/* The dimension of the tile that the last index gives, -1 when there is none. */
-static int last_dimension(const ir_access *access) {
-    int dimension = -1;
-    for (int i = 0; i < access->rank; i++)
-        dimension += access->index[i].kind == IR_INDEX_RANGE;
-    bool range = access->rank > 0 && access->index[access->rank - 1].kind == IR_INDEX_RANGE;
-    return range ? dimension : -1;
-}
-
-static bool width_holds(const verify_state *state, const ir_op *op) {
-    const ir_access *access = op->attributes.access;
-    const ir_value *value =
-        op->opcode == IR_STORE ? op->operands[op->operand_count - 1] : op->results[0];
-    int dimension = last_dimension(access);
-    if (dimension < 0)
-        return false;
-    if (!verify_is_tile(value) || value->layout.axis[dimension] == -1)
-        return op->opcode == IR_STORE; /* a value that is spread over the range */
-    const layout_axis *digits = &state->module->axes[value->layout.axis[dimension]].digits;
-    return digits->count > 0 && digits->digits[0].radix % access->width == 0 &&
-           (digits->digits[0].holder == LAYOUT_LANE || digits->digits[0].holder == LAYOUT_SLOT);
-}
-
 static void rule_access_width(verify_state *state, const ir_op *op) {
-    if (op->attributes.access->width > 1 && !width_holds(state, op))
-        verify_report(state, VERIFY_ACCESS_WIDTH, op,
-                      "a divisor of the innermost digit along the last dimension",
-                      "%d elements of this access are not neighbours",
-                      op->attributes.access->width);
+    if (op->attributes.access->width > 1 && !verify_mapped_width_holds(state, op))
+        verify_report(
+            state, VERIFY_ACCESS_WIDTH, op, "runs of slots, or of lanes, along the last dimension",
+            "%d elements of this access are not neighbours", op->attributes.access->width);
 }
 
 /* Whole tiles are converted, from slots to slots, by what the plan decided. */

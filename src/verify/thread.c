@@ -165,11 +165,39 @@ static void rule_scratch_width(verify_state *state, const ir_op *op) {
                       "%d cells of this access are not neighbours", access->width);
 }
 
+/* The term is a digit of an axis, or a part of one that both borders cut whole. */
+static bool is_digit_part(const ir_axis *axis, const ir_term *term) {
+    for (int k = 0; k < axis->digits.count; k++) {
+        int64_t radix = axis->digits.digits[k].radix;
+        int64_t stride = layout_axis_digit_stride(&axis->digits, k);
+        if (axis->digits.digits[k].holder != term->holder || stride < 1 ||
+            term->divide % stride != 0 || term->divide / stride >= radix ||
+            radix % (term->divide / stride) != 0)
+            continue;
+        int64_t rest = radix / (term->divide / stride);
+        if (term->modulus == 0 || (rest % term->modulus == 0 && term->modulus <= rest))
+            return true;
+    }
+    return false;
+}
+
+static bool counts_digits(const ir_module *module, const ir_affine *affine, bool programs) {
+    for (int i = 0; i < affine->count; i++) {
+        bool found = false;
+        for (int a = 0; a < module->axis_count && !found; a++)
+            found = (programs || !module->axes[a].is_program) &&
+                    is_digit_part(&module->axes[a], &affine->terms[i]);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
 static bool mask_is_along(const verify_state *state, const ir_access *access) {
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
-        if (index->affine.count != 0)
-            return ir_affine_equal(&index->affine, &access->mask_affine);
+        if (index->affine.count != 0 && ir_affine_equal(&index->affine, &access->mask_affine))
+            return true;
     }
     return axis_along(state, &access->mask_affine) != NULL;
 }
@@ -178,10 +206,9 @@ static void rule_affine_digits(verify_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
-        if (index->affine.count != 0 && state->module->subgroup == 0 &&
-            axis_along(state, &index->affine) == NULL)
-            verify_report(state, VERIFY_AFFINE_DIGITS, op, "the weights of the digits of an axis",
-                          "index %d walks along no axis", i);
+        if (!counts_digits(state->module, &index->affine, false))
+            verify_report(state, VERIFY_AFFINE_DIGITS, op, "digits of an axis, or parts of them",
+                          "index %d counts what is no digit", i);
     }
     if (access->mask_kind == IR_MASK_RANGE && !mask_is_along(state, access))
         verify_report(state, VERIFY_AFFINE_DIGITS, op, "the strides of the index",
@@ -202,13 +229,11 @@ static bool fixes_owners(const ir_region *region) {
 /* The lanes of programs count as an axis here. Where the program fixes owners there are also
  * addresses in scratch and numbers of copies, as in teams of several subgroups. */
 static void rule_iota_digits(verify_state *state, const ir_op *op) {
-    bool along = false;
-    for (int i = 0; i < state->module->axis_count && !along; i++)
-        along = is_along(state, &op->attributes.affine, &state->module->axes[i]);
     const ir_module *program = state->module->implements;
-    if (!along && (program == NULL || !fixes_owners(&program->body)))
-        verify_report(state, VERIFY_AFFINE_DIGITS, op, "the weights of the digits of an axis",
-                      "an iota counts along no axis");
+    if (!counts_digits(state->module, &op->attributes.affine, true) &&
+        (program == NULL || !fixes_owners(&program->body)))
+        verify_report(state, VERIFY_AFFINE_DIGITS, op, "digits of an axis, or parts of them",
+                      "an iota counts what is no digit");
 }
 
 static void check_op(verify_state *state, const ir_op *op) {

@@ -87,4 +87,7 @@ void verify_reductions(verify_state *state);   /* thread; sets carry */
 void verify_replay(verify_state *state);       /* thread, after verify_reductions */
 void verify_same_program(verify_state *state); /* mapped: compared with the tile program */
 
+/* mapped_width.c: groups of the access's width are neighbours in memory wherever they stand. */
+bool verify_mapped_width_holds(const verify_state *state, const ir_op *op);
+
 #endif

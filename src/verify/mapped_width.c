@@ -1,0 +1,366 @@
+/* Widths at level mapped: a group of neighbours is looked at in every place where it can stand.
+ *
+ *     axis N    slot 4 | lane 32 | step *
+ *     %q = floordiv (arange N), 4      of a group of four slots    (128*u + r) // 4 = 32*u + r/4
+ *     %r = floormod (arange N), 4                                  r .. r+3 -> 0 .. 3
+ *
+ * What an op makes of the elements of a group is unit*u + offset[j] with one u for all of them,
+ * which nothing is known of: the step that the axis is at, or a scalar. Lanes, subgroups and slots
+ * are numbers, and so are steps of an axis that is not too long. In the last dimension the offsets
+ * must count on by one, in the others be the same. */
+#include "base/checked.h"
+#include "verify/verify_internal.h"
+
+enum { MOST_ELEMENTS = 1 << 18, MOST_WIDTH = 64, MOST_VISITS = 256 };
+
+typedef struct group_run {
+    int64_t unit; /* 0: the offsets are the numbers */
+    int64_t offset[MOST_WIDTH];
+} group_run;
+
+typedef struct width_check {
+    const verify_state *state;
+    const ir_op *op;
+    const ir_value *value; /* what is loaded or stored */
+    int width;
+    int axis; /* the one that lanes or slots hold */
+    layout_holder along;
+    int visits;
+    int64_t groups; /* looked at before this one */
+} width_check;
+
+/* Where the tile that is looked at has its group. */
+typedef struct group_place {
+    int axis;
+    const group_run *index;
+} group_place;
+
+static bool evaluate(width_check *check, const group_place *place, const ir_value *value,
+                     group_run *run);
+
+/* ---- runs ---- */
+static group_run run_of(int64_t unit, int64_t offset) {
+    group_run run = {.unit = unit};
+    for (int j = 0; j < MOST_WIDTH; j++)
+        run.offset[j] = offset;
+    return run;
+}
+
+static bool is_common(const width_check *check, const group_run *run) {
+    for (int j = 1; j < check->width; j++)
+        if (run->offset[j] != run->offset[0])
+            return false;
+    return true;
+}
+
+static bool is_number(const width_check *check, const group_run *run) {
+    return run->unit == 0 && is_common(check, run);
+}
+
+static int64_t greatest_divisor(int64_t a, int64_t b) {
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static bool add_runs(const width_check *check, const group_run *a, const group_run *b, bool minus,
+                     group_run *sum) {
+    sum->unit = greatest_divisor(a->unit, b->unit);
+    for (int j = 0; j < check->width; j++)
+        if (!(minus ? base_checked_sub(a->offset[j], b->offset[j], &sum->offset[j])
+                    : base_checked_add(a->offset[j], b->offset[j], &sum->offset[j])))
+            return false;
+    return true;
+}
+
+static bool scale_run(const width_check *check, const group_run *a, int64_t factor,
+                      group_run *product) {
+    if (!base_checked_mul(a->unit, factor, &product->unit) || product->unit == INT64_MIN)
+        return false;
+    product->unit = product->unit < 0 ? -product->unit : product->unit;
+    for (int j = 0; j < check->width; j++)
+        if (!base_checked_mul(a->offset[j], factor, &product->offset[j]))
+            return false;
+    return true;
+}
+
+/* All offsets stand between two neighbouring multiples of the unit. */
+static bool is_within_unit(const width_check *check, const group_run *run) {
+    for (int j = 1; j < check->width; j++)
+        if (base_floor_div(run->offset[j], run->unit) != base_floor_div(run->offset[0], run->unit))
+            return false;
+    return true;
+}
+
+static bool divide_run(const width_check *check, const group_run *a, int64_t divisor, bool rest,
+                       group_run *result) {
+    if (divisor < 1)
+        return false;
+    if (a->unit % divisor == 0) {
+        result->unit = rest ? 0 : a->unit / divisor;
+        for (int j = 0; j < check->width; j++)
+            result->offset[j] = rest ? base_floor_mod(a->offset[j], divisor)
+                                     : base_floor_div(a->offset[j], divisor);
+        return true;
+    }
+    if (divisor % a->unit != 0 || !is_within_unit(check, a))
+        return false;
+    *result = run_of(rest ? a->unit : 1, 0);
+    for (int j = 0; rest && j < check->width; j++)
+        result->offset[j] = base_floor_mod(a->offset[j], a->unit);
+    return true;
+}
+
+/* ---- ops ---- */
+static bool evaluate_shift(const width_check *check, ir_opcode opcode, const group_run *a,
+                           int64_t count, group_run *run) {
+    if (count < 0 || count > 30)
+        return false;
+    return opcode == IR_SHL ? scale_run(check, a, (int64_t)1 << count, run)
+                            : divide_run(check, a, (int64_t)1 << count, false, run);
+}
+
+static bool evaluate_binary(const width_check *check, ir_opcode opcode, const group_run *a,
+                            const group_run *b, group_run *run) {
+    int64_t number = b->offset[0];
+    if (opcode == IR_ADD || opcode == IR_SUB)
+        return add_runs(check, a, b, opcode == IR_SUB, run);
+    if (opcode == IR_MUL && is_number(check, a))
+        return scale_run(check, b, a->offset[0], run);
+    if (!is_number(check, b))
+        return false;
+    if (opcode == IR_MUL)
+        return scale_run(check, a, number, run);
+    if (opcode == IR_FLOOR_DIV || opcode == IR_FLOOR_MOD)
+        return divide_run(check, a, number, opcode == IR_FLOOR_MOD, run);
+    if (opcode == IR_SHL || opcode == IR_SHR)
+        return evaluate_shift(check, opcode, a, number, run);
+    bool low_bits = number >= 0 && number < INT32_MAX && (number & (number + 1)) == 0;
+    return opcode == IR_AND && low_bits && divide_run(check, a, number + 1, true, run);
+}
+
+static bool evaluate_operands(width_check *check, const group_place *place, const ir_op *op,
+                              group_run *run) {
+    group_run a, b;
+    if (!evaluate(check, place, op->operands[0], &a))
+        return false;
+    ir_opcode opcode = op->opcode;
+    if (opcode == IR_NEG)
+        return scale_run(check, &a, -1, run);
+    *run = a;
+    if (opcode == IR_CAST || opcode == IR_EXPAND || opcode == IR_DROP || opcode == IR_BROADCAST)
+        return true;
+    if (ir_op_describe(opcode)->shape != IR_SHAPE_BINARY ||
+        !evaluate(check, place, op->operands[1], &b))
+        return false;
+    if (is_common(check, &a) && is_common(check, &b) && !(a.unit == 0 && b.unit == 0)) {
+        *run = run_of(1, 0);
+        return true;
+    }
+    return evaluate_binary(check, opcode, &a, &b, run);
+}
+
+/* An element keeps its index when it changes its owner. */
+static bool evaluate_converted(width_check *check, const group_place *place, const ir_op *op,
+                               group_run *run) {
+    group_place before = *place;
+    before.axis = op->operands[0]->layout.axis[0];
+    return op->results[0]->layout.axis[0] == place->axis &&
+           evaluate(check, &before, op->operands[0], run);
+}
+
+static bool evaluate_swept(width_check *check, const group_place *place, const ir_value *value,
+                           group_run *run) {
+    const ir_op *sweep = value->definer, *yield = ir_region_yield(sweep->regions[0]);
+    for (int i = 0; yield != NULL && i < sweep->result_count && i < yield->operand_count; i++)
+        if (sweep->results[i] == value)
+            return evaluate(check, place, yield->operands[i], run);
+    return false;
+}
+
+static bool evaluate_tile(width_check *check, const group_place *place, const ir_value *value,
+                          group_run *run) {
+    const ir_op *op = value->definer;
+    if (op == NULL || check->visits++ == MOST_VISITS ||
+        (check->groups == 0 && !verify_op_is_formed(check->state, op)))
+        return false;
+    if (op->opcode == IR_ARANGE) {
+        int axis = value->layout.axis[0];
+        *run = axis == place->axis ? *place->index : run_of(axis < 0 ? 0 : 1, 0);
+        return true;
+    }
+    if (op->opcode == IR_SWEEP)
+        return evaluate_swept(check, place, value, run);
+    if (op->opcode == IR_CONVERT)
+        return evaluate_converted(check, place, op, run);
+    return op->region_count == 0 && op->operand_count > 0 && op->opcode != IR_PAD &&
+           evaluate_operands(check, place, op, run);
+}
+
+static bool fits(const width_check *check, base_dtype dtype, const group_run *run) {
+    for (int j = 0; j < check->width; j++)
+        if (run->offset[j] < base_dtype_least(dtype) || run->offset[j] > base_dtype_greatest(dtype))
+            return false;
+    return run->unit == 0;
+}
+
+/* Narrow integers may wrap where they are not known: in one way, if they are one number. */
+static bool evaluate(width_check *check, const group_place *place, const ir_value *value,
+                     group_run *run) {
+    if (value->type.form != IR_FORM_TILE || !base_dtype_is_integer(value->type.dtype))
+        return false;
+    if (value->type.rank == 0) {
+        const ir_op *op = value->definer;
+        bool constant = op != NULL && op->opcode == IR_CONSTANT;
+        *run = constant ? run_of(0, op->attributes.constant.integer) : run_of(1, 0);
+        return true;
+    }
+    if (!evaluate_tile(check, place, value, run))
+        return false;
+    if (base_dtype_size(value->type.dtype) == 8 || fits(check, value->type.dtype, run))
+        return true;
+    bool common = is_common(check, run);
+    *run = run_of(1, 0);
+    return common;
+}
+
+/* ---- places ---- */
+/* Elements of the group that the tile has count on, or are the same. */
+static bool run_holds(const width_check *check, const group_run *run, const group_run *index,
+                      int64_t extent, bool last) {
+    int first = -1;
+    for (int j = 0; j < check->width; j++) {
+        if (index->unit == 0 && index->offset[j] >= extent)
+            continue;
+        first = first < 0 ? j : first;
+        int64_t apart = 0;
+        if (!base_checked_sub(run->offset[j], run->offset[first], &apart) ||
+            apart != (last ? j - first : 0))
+            return false;
+    }
+    return true;
+}
+
+static bool varies(const width_check *check, const ir_value *tile) {
+    bool along = false;
+    for (int i = 0; i < tile->type.rank; i++)
+        along = along || tile->layout.axis[i] == check->axis;
+    return along;
+}
+
+static bool group_holds(width_check *check, const group_run *index, int64_t extent) {
+    const ir_access *access = check->op->attributes.access;
+    group_place place = {.axis = check->axis, .index = index};
+    int dimension = 0;
+    for (int d = 0; d < access->rank; d++) {
+        group_run run = run_of(1, 0);
+        if (access->index[d].kind == IR_INDEX_RANGE) {
+            int axis = check->value->layout.axis[dimension++];
+            run = axis == check->axis ? *index : run;
+        } else if (access->index[d].kind == IR_INDEX_GATHER) {
+            const ir_value *tile = check->op->operands[access->index[d].operand];
+            check->visits = 0;
+            if (varies(check, tile) && !evaluate(check, &place, tile, &run))
+                return false;
+        }
+        if (!run_holds(check, &run, index, extent, d == access->rank - 1))
+            return false;
+    }
+    return true;
+}
+
+static const ir_axis *axis_at(const width_check *check) {
+    return &check->state->module->axes[check->axis];
+}
+
+/* The groups of all lanes, subgroups and slots in one step. */
+static bool step_holds(width_check *check, int64_t step, int64_t unit, int64_t extent) {
+    const layout_axis *digits = &axis_at(check)->digits;
+    int64_t counts[LAYOUT_HOLDER_COUNT] = {0};
+    counts[LAYOUT_LANE] = ir_module_subgroup_lanes(check->state->module);
+    counts[LAYOUT_SUBGROUP] = ir_module_subgroups(check->state->module);
+    counts[LAYOUT_SLOT] = layout_axis_radix(digits, LAYOUT_SLOT);
+    if (counts[check->along] % check->width != 0 || counts[LAYOUT_SLOT] < 1)
+        return false;
+    int64_t threads = counts[LAYOUT_LANE] * counts[LAYOUT_SUBGROUP];
+    if (counts[LAYOUT_SLOT] > MOST_ELEMENTS || threads > MOST_ELEMENTS / counts[LAYOUT_SLOT])
+        return false;
+    int64_t all = threads * counts[LAYOUT_SLOT];
+    for (int64_t i = 0; i < all / check->width; i++) {
+        int64_t numbers[LAYOUT_HOLDER_COUNT] = {0}, rest = i;
+        for (int h = 0; h < LAYOUT_HOLDER_COUNT; h++) {
+            int64_t count = h == (int)check->along ? counts[h] / check->width : counts[h];
+            numbers[h] = count > 0 ? rest % count : 0;
+            rest = count > 0 ? rest / count : rest;
+        }
+        numbers[LAYOUT_STEP] = step;
+        numbers[check->along] *= check->width;
+        group_run index = {.unit = unit};
+        for (int j = 0; j < check->width; j++, numbers[check->along]++)
+            index.offset[j] = layout_axis_logical(digits, numbers);
+        if (!group_holds(check, &index, extent))
+            return false;
+        check->groups++;
+    }
+    return true;
+}
+
+static bool runs_hold(width_check *check, layout_holder along) {
+    const layout_axis *digits = &axis_at(check)->digits;
+    int64_t extent = INT64_MAX, chunk = layout_axis_chunk(digits), steps = 1, unit = 0;
+    check->along = along;
+    check->groups = 0;
+    bool known =
+        layout_extent_known(&check->state->module->extents, axis_at(check)->extent, &extent) &&
+        extent <= MOST_ELEMENTS;
+    if (chunk < 1 || chunk > MOST_ELEMENTS)
+        return false;
+    if (layout_axis_has(digits, LAYOUT_STEP))
+        steps = known ? extent / chunk + (extent % chunk != 0) : 1;
+    if (layout_axis_has(digits, LAYOUT_STEP) && !known)
+        unit = chunk;
+    for (int64_t step = 0; step < steps; step++)
+        if (!step_holds(check, step, unit, extent))
+            return false;
+    return true;
+}
+
+/* The axis of the value that lanes or slots hold; -1: none. */
+static int held_axis(const width_check *check) {
+    for (int i = 0; i < check->value->type.rank; i++) {
+        int axis = check->value->layout.axis[i];
+        const layout_axis *digits = axis < 0 || axis >= check->state->module->axis_count
+                                        ? NULL
+                                        : &check->state->module->axes[axis].digits;
+        if (digits != NULL &&
+            (layout_axis_has(digits, LAYOUT_SLOT) || layout_axis_has(digits, LAYOUT_LANE)))
+            return axis;
+    }
+    return -1;
+}
+
+/* A stored value may have one element where the access has many. */
+static bool is_spread_over(const ir_op *op, const ir_value *value) {
+    const ir_access *access = op->attributes.access;
+    bool range = access->rank > 0 && access->index[access->rank - 1].kind == IR_INDEX_RANGE;
+    return op->opcode == IR_STORE && range &&
+           (value->type.rank == 0 || value->layout.axis[value->type.rank - 1] < 0);
+}
+
+bool verify_mapped_width_holds(const verify_state *state, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    width_check check = {.state = state,
+                         .op = op,
+                         .value = op->opcode == IR_STORE ? op->operands[op->operand_count - 1]
+                                                         : op->results[0],
+                         .width = access->width};
+    if (access->width > MOST_WIDTH)
+        return false;
+    if (is_spread_over(op, check.value))
+        return true;
+    check.axis = verify_is_tile(check.value) ? held_axis(&check) : -1;
+    return check.axis >= 0 && (runs_hold(&check, LAYOUT_SLOT) || runs_hold(&check, LAYOUT_LANE));
+}
