@@ -44,7 +44,7 @@ EDITS = [
     ("lanes_negative", r"lane 8", "lane -8", "plan-digits"),
     ("lanes_1000000", r"lane 8", "lane 1048576", "plan-axis"),
     ("slots_1000000", r"slot 4", "slot 1000000", "plan-axis"),
-    ("lanes_twice", r"lane 8", "lane 4 | lane 2", "plan-width"),
+    ("lanes_swapped", r"lane 8", "lane 2 @4 | lane 4 @1", "plan-width"),
     ("slots_with_a_stride", r"slot 4", "slot 4 @2", "plan-axis"),
     ("lanes_that_overlap", r"lane 8", "lane 8 | lane 4 @4", "plan-digits"),
     ("lanes_above_steps", r"lane 8 \| slot 4 \| step 32", "slot 4 | step 32 | lane 8", "plan-axis"),
@@ -115,6 +115,7 @@ def check_legal_edits(plan):
     """Choices that the kernel allows are obeyed."""
     for name, pattern, replacement in (
             ("narrower_accesses", r"width 8", "width 4"),
+            ("lanes_in_two_digits", r"lane 8", "lane 4 | lane 2"),
             ("more_slots", r"slot 4 \| step 32", "slot 8 | step 16"),
             ("slots_only", r"lane 8 \| slot 4", "slot 32"),
             ("digits_that_hold_nothing", r"lane 8", "lane 8 | subgroup 1"),
