@@ -78,6 +78,7 @@ typedef struct layout_conversion {
     uint32_t matrix[LAYOUT_MAX_BITS];
     uint32_t constant;
     layout_shuffle shuffle; /* FORWARD, RENAME, SHUFFLE */
+    const int64_t *renames; /* RENAME, not linear: source slots, by destination slot */
     layout_swizzle swizzle; /* scalar, 32 banks of 4-byte elements; any class */
     int repeat_bits; /* slot bits that both sides can iterate: scratch of 2^repeat_bits less */
     int64_t scratch_words; /* SCRATCH, CLUSTER: elements, 0 = a runtime number; 0 else */
@@ -89,9 +90,8 @@ typedef struct layout_conversion {
 bool layout_convert(base_arena *arena, const layout_tile *source, const layout_tile *destination,
                     layout_conversion *conversion, layout_fault *fault);
 /* The same from axis to axis of a team, for a tile of `size` elements (0 = runtime). Where both
- * boxes are one, all of it is converted: bit layouts stay bit layouts below it. RENAME and SHUFFLE
- * are linear, and their steps are alike in all subgroups; what else stays in a subgroup is SCRATCH.
- */
+ * boxes are one, all of it is converted: bit layouts stay bit layouts below it. SHUFFLE is
+ * linear, and its steps are alike in all subgroups; what else leaves its lane is SCRATCH. */
 bool layout_convert_axes(base_arena *arena, const layout_axis *source,
                          const layout_axis *destination, int64_t size, int64_t lanes,
                          int64_t subgroups, layout_conversion *conversion, layout_fault *fault);

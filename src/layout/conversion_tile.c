@@ -47,7 +47,7 @@ static bool comparable(base_arena *arena, const layout_tile *source, const layou
 static bool is_alike(const layout_conversion *conversion) {
     const layout_shuffle *shuffle = &conversion->shuffle;
     if (!conversion->linear)
-        return false;
+        return conversion->renames != NULL;
     for (int bit = shuffle->lane_bits; bit < shuffle->thread_bits; bit++)
         if (shuffle->before[bit] != 0 || shuffle->after[bit] != 0 ||
             shuffle->linear[bit] != 1u << bit)
@@ -116,7 +116,8 @@ static layout_class class_of(const layout_position *owner, const layout_position
 
 /* False when a value would have to come from another group. */
 static bool classify(base_arena *arena, const layout_tile *source, tile_access *access,
-                     layout_class *class_) {
+                     layout_conversion *conversion) {
+    layout_class *class_ = &conversion->class_;
     int64_t slots = access->range[LAYOUT_SLOT], source_range[LAYOUT_HOLDER_COUNT];
     int64_t *names = BASE_NEW_ARRAY(arena, int64_t, slots); /* source slot + 1 */
     tile_ranges(source, source_range);
@@ -134,12 +135,15 @@ static bool classify(base_arena *arena, const layout_tile *source, tile_access *
                 return false;
             layout_class here = class_of(&owner, &asking);
             int64_t *name = &names[asking.number[LAYOUT_SLOT]];
-            if (here == LAYOUT_RENAME && *name != 0 && *name != owner.number[LAYOUT_SLOT] + 1)
+            if (here <= LAYOUT_RENAME && *name != 0 && *name != owner.number[LAYOUT_SLOT] + 1)
                 here = LAYOUT_SCRATCH;
             *name = owner.number[LAYOUT_SLOT] + 1;
             *class_ = here > *class_ ? here : *class_;
         }
     } while (tile_access_next(access));
+    for (int64_t slot = 0; slot < slots; slot++)
+        names[slot] -= names[slot] != 0;
+    conversion->renames = *class_ == LAYOUT_RENAME ? names : NULL;
     return true;
 }
 
@@ -207,12 +211,13 @@ bool layout_convert(base_arena *arena, const layout_tile *source, const layout_t
         return false;
     if (layout_tile_to_bits(source, &from) && layout_tile_to_bits(destination, &to))
         return layout_convert_bits(arena, &from, &to, conversion, fault);
-    *conversion = (layout_conversion){.store_conflicts = 1, .load_conflicts = 1};
+    *conversion =
+        (layout_conversion){.class_ = LAYOUT_FORWARD, .store_conflicts = 1, .load_conflicts = 1};
     if (layout_tile_equal(source, destination))
         return true; /* forward */
     conversion->class_ = LAYOUT_SCRATCH;
     if (tile_access_first(destination, 1, &access) && access.whole &&
-        !classify(arena, source, &access, &conversion->class_))
+        !classify(arena, source, &access, conversion))
         return refuse(arena, "the groups of a value", source, destination, fault);
     if (conversion->class_ < LAYOUT_SCRATCH || !place_rows(source, conversion))
         return true;

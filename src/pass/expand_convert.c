@@ -40,14 +40,16 @@ static ir_value *build_xorslot(expand_state *state, const layout_shuffle *shuffl
     return op->results[0];
 }
 
-static ir_value *build_rename(expand_state *state, const layout_shuffle *shuffle, ir_value *value) {
-    int count = 1 << shuffle->slot_bits;
+static ir_value *build_rename(expand_state *state, const layout_conversion *conversion, int count,
+                              ir_value *value) {
     bool same = count == value->type.slots;
     ir_list slots = list_of(state, count);
     for (int s = 0; s < count; s++) {
-        uint32_t from = layout_shuffle_rename(shuffle, (uint32_t)s);
+        int64_t from = conversion->linear
+                           ? (int64_t)layout_shuffle_rename(&conversion->shuffle, (uint32_t)s)
+                           : conversion->renames[s];
         set(&slots, s, from);
-        same = same && from == (uint32_t)s;
+        same = same && from == s;
     }
     if (same)
         return value;
@@ -78,10 +80,13 @@ static ir_value *build_shuffle(expand_state *state, const layout_shuffle *shuffl
     return op->results[0];
 }
 
-static ir_value *convert_inside(expand_state *state, const layout_shuffle *shuffle,
+static ir_value *convert_inside(expand_state *state, const layout_conversion *conversion, int slots,
                                 ir_value *value) {
+    const layout_shuffle *shuffle = &conversion->shuffle;
+    if (!conversion->linear)
+        return build_rename(state, conversion, slots, value);
     value = build_xorslot(state, shuffle, shuffle->before, value);
-    value = build_rename(state, shuffle, value);
+    value = build_rename(state, conversion, 1 << shuffle->slot_bits, value);
     value = build_shuffle(state, shuffle, value);
     return build_xorslot(state, shuffle, shuffle->after, value);
 }
@@ -220,7 +225,7 @@ void expand_convert(expand_state *state, ir_op *op) {
     }
     value = from >= 0 ? expand_splat(state, value, state->axis[from].slots) : value;
     if (by == LAYOUT_RENAME || by == LAYOUT_SHUFFLE)
-        value = convert_inside(state, &conversion.shuffle, value);
+        value = convert_inside(state, &conversion, state->axis[to].slots, value);
     else if (by != LAYOUT_FORWARD)
         value = convert_through(state, op, &conversion, value);
     if (value->name == NULL)

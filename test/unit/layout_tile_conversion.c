@@ -311,7 +311,7 @@ static layout_class class_by_enumeration(const layout_tile *source,
             }
         }
         int64_t *name = &names[asking.number[LAYOUT_SLOT]];
-        if (best == LAYOUT_RENAME && *name != 0 && *name != slot + 1)
+        if (best <= LAYOUT_RENAME && *name != 0 && *name != slot + 1)
             best = LAYOUT_SCRATCH;
         *name = slot + 1;
         worst = best > worst ? best : worst;
@@ -343,8 +343,10 @@ static void classes_of_random_digits_agree_with_enumeration(void **state) {
         if (!conversion.linear)
             assert_int_equal(conversion.class_, class_by_enumeration(&source, &destination));
     }
-    printf("forward %d rename %d scratch %d cluster %d\n", seen[0], seen[1], seen[3], seen[4]);
-    assert_true(seen[0] > 20 && seen[1] > 5 && seen[3] > 100 && seen[4] > 50);
+    printf("forward %d rename %d scratch %d cluster %d\n", seen[LAYOUT_FORWARD],
+           seen[LAYOUT_RENAME], seen[LAYOUT_SCRATCH], seen[LAYOUT_CLUSTER]);
+    assert_true(seen[LAYOUT_FORWARD] > 20 && seen[LAYOUT_RENAME] > 5 &&
+                seen[LAYOUT_SCRATCH] > 100 && seen[LAYOUT_CLUSTER] > 50);
 }
 
 /* ---- memory ---- */

@@ -5,6 +5,8 @@
  * and a few kernels become on machines whose subgroups share a row. A file of test/zoo is wrong;
  * its first line is `# wrong: why; rule SLUG; sim ...` (a rule that refuses it), its second `#
  * right: NAME`, a program of test/hazard that does what was meant.
+ *
+ *     unit_verify_hazards FOLDER     the syncs of the texts in a folder instead
  */
 #include "arena_fixture.h"
 
@@ -38,10 +40,17 @@ static char *path_of(fixture *f, const char *folder, const char *name) {
     return path.bytes;
 }
 
+static char *path_in(fixture *f, const char *folder, const char *name) {
+    base_text path;
+    base_text_init(&path, &f->arena);
+    base_text_format(&path, "%s/%s", folder, name);
+    return path.bytes;
+}
+
 /* Calls visit for each case of each text of the folder; returns how many there were. */
-static int each_text(fixture *f, const char *folder,
-                     void (*visit)(fixture *f, const char *name, const char *text)) {
-    DIR *dir = opendir(path_of(f, folder, ""));
+static int each_text_of(fixture *f, const char *folder,
+                        void (*visit)(fixture *f, const char *name, const char *text)) {
+    DIR *dir = opendir(folder);
     assert_non_null(dir);
     int count = 0;
     for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
@@ -50,7 +59,7 @@ static int each_text(fixture *f, const char *folder,
         if (dot == NULL || (strcmp(dot, ".ir") != 0 && strcmp(dot, ".croft") != 0))
             continue;
         char *name = base_arena_copy(&f->arena, entry->d_name, length);
-        for (char *text = read_file(f, path_of(f, folder, name)), *next; text != NULL;
+        for (char *text = read_file(f, path_in(f, folder, name)), *next; text != NULL;
              text = next) {
             next = strstr(text, "\n---\n");
             if (next != NULL) {
@@ -63,6 +72,11 @@ static int each_text(fixture *f, const char *folder,
     }
     closedir(dir);
     return count;
+}
+
+static int each_text(fixture *f, const char *folder,
+                     void (*visit)(fixture *f, const char *name, const char *text)) {
+    return each_text_of(f, path_of(f, folder, ""), visit);
 }
 
 static ir_module *parse(fixture *f, const char *name, const char *text) {
@@ -228,6 +242,57 @@ static const char *const kernels[] = {
     "}\n",
 };
 
+/* Tiles with owners, on 256 threads. */
+#define OWNED                                                                                      \
+    "(x: in f32[R, N], y: out f32[R, N], N: const = 1000,\n"                                       \
+    "    L: layout = bits(9, 8, 7, 6, 5, 4, 3, 2, 1, 0, slots=4),\n"                               \
+    "    M: layout = identity(1024, slots=4)) {\n"                                                 \
+    "    program row: R\n"                                                                         \
+    "    i = arange(N, M)\n"                                                                       \
+    "    o = arange(N, L)\n"                                                                       \
+    "    t = x[row, i]\n"
+
+static const char *const owned_kernels[] = {
+    "kernel conversions_back_to_back" OWNED "    a = convert(t * 2.0, L)\n"
+    "    b = convert(a + 1.0, M)\n"
+    "    y[row, o] = convert(b * b, L) + a\n"
+    "}\n",
+    "kernel conversions_in_a_loop" OWNED "    for k in 0..5 {\n"
+    "        t = convert(convert(t * 0.5, L) + 1.0, M)\n"
+    "    }\n"
+    "    y[row, i] = t\n"
+    "}\n",
+    "kernel one_in_a_loop_that_may_not_run" OWNED "    u = x[row, o]\n"
+    "    for k in 0..row % 3 {\n"
+    "        u = u + convert(t * 0.5, L)\n"
+    "    }\n"
+    "    y[row, i] = convert(u, M)\n"
+    "}\n",
+    "kernel convert_reduce_convert" OWNED "    for k in 0..3 {\n"
+    "        a = convert(t * 0.5, L)\n"
+    "        m = max(a)\n"
+    "        t = convert(a + m, M) + t\n"
+    "    }\n"
+    "    y[row, i] = t + sum(t)\n"
+    "}\n",
+    "kernel conversions_in_both_branches" OWNED "    if sum(t) > 0.0 {\n"
+    "        u = convert(t * 0.5, L)\n"
+    "        u = u - sum(u)\n"
+    "    } else {\n"
+    "        u = convert(t + 1.0, L)\n"
+    "    }\n"
+    "    y[row, i] = convert(u * 2.0, M) + t\n"
+    "}\n",
+    "kernel copies" OWNED
+    "    a = convert(t, digits(lane 8 | subgroup 8 | slot 16; replicate lane 4))\n"
+    "    for k in 0..2 {\n"
+    "        a = a + convert(convert(a * 0.5, M) * t,\n"
+    "            digits(lane 8 | subgroup 8 | slot 16; replicate lane 4))\n"
+    "    }\n"
+    "    y[row, i] = convert(a, M)\n"
+    "}\n",
+};
+
 /* NULL where the kernel has no row plan. */
 static const char *compile_to_thread(fixture *f, const char *name, const char *text,
                                      const char *machine_name, const text_argument *arguments,
@@ -284,6 +349,17 @@ static void every_sync_that_the_compiler_makes_is_needed(void **state) {
     assert_true(deleted >= 20 && weakened >= 20);
 }
 
+static void every_sync_of_owned_tiles_is_needed(void **state) {
+    fixture *f = *state;
+    deleted = weakened = 0;
+    for (size_t i = 0; i < sizeof owned_kernels / sizeof owned_kernels[0]; i++) {
+        const char *thread = compile_to_thread(f, "kernel", owned_kernels[i], "sm_90", NULL, 0);
+        assert_non_null(thread);
+        check_right_program(f, "kernel", thread);
+    }
+    assert_true(deleted >= 15 && weakened >= 15);
+}
+
 static void every_sync_of_an_example_is_needed(void **state) {
     deleted = compiled = 0;
     each_text(*state, "../examples", check_compiled);
@@ -316,13 +392,35 @@ static void every_wrong_program_is_refused_by_its_rule(void **state) {
     assert_true(each_text(*state, "zoo", check_wrong_program) >= 15);
 }
 
-int main(void) {
+static const char *folder_of_texts;
+
+/* What is converted inside a subgroup may go through scratch with the sync of a group. */
+static void check_given_text(fixture *f, const char *name, const char *text) {
+    base_diagnostics diagnostics;
+    if (!accepts(f, parse(f, name, text), NULL, &diagnostics))
+        fail_msg("%s is refused:\n%s\n%s", name, text, render(f, &diagnostics));
+    check_deletions(f, name, text);
+}
+
+static void every_sync_of_the_texts_is_needed(void **state) {
+    assert_true(each_text_of(*state, folder_of_texts, check_given_text) > 0);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest of_texts[] = {
+        cmocka_unit_test_setup_teardown(every_sync_of_the_texts_is_needed, set_up, tear_down),
+    };
+    if (argc > 1) {
+        folder_of_texts = argv[1];
+        return cmocka_run_group_tests(of_texts, NULL, NULL);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_sync_of_a_right_program_is_needed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_sync_of_an_accepted_text_is_needed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_sync_that_the_compiler_makes_is_needed, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(every_sync_of_owned_tiles_is_needed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_sync_of_an_example_is_needed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_wrong_program_is_refused_by_its_rule, set_up,
                                         tear_down),
