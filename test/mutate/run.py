@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Mutants of the thread modules of all examples and of generated kernels: none may survive.
+"""Mutants of the thread modules of all examples, of kernels that fix owners (test/mutate/kernels)
+and of generated kernels: none may survive.
 
     run.py [--seed N] [--kernels 10] [--every N] [-j 2] [--mutate build/test/mutate]
 
@@ -12,7 +13,8 @@ the mutant; one that it accepts must compute the same as the original on eight i
 finding of the simulator, or it has survived. Row and fallback plans, for a machine whose team is
 one vector register and for one with several subgroups. Prints a table by operator.
 
-The long tier takes the examples. `make mutate SEED=n` takes generated kernels too; of those some
+The long tier takes the examples and the kernels that fix owners. `make mutate SEED=n` takes
+generated kernels too; of those some
 mutants survive today (docs/roadmap.md, What the verifier samples).
 """
 import argparse
@@ -81,7 +83,8 @@ def main():
     failures = judged = 0
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
-        paths = sorted((ROOT / "examples").glob("*.croft"))
+        paths = sorted((ROOT / "examples").glob("*.croft")) + \
+            sorted((ROOT / "test" / "mutate" / "kernels").glob("*.croft"))
         for seed in (FIXED_SEED, options.seed):
             paths += kernels(folder, seed, options.kernels)
         jobs = [(machine, path, pool.submit(run, options.mutate, machine, path, options.every,
