@@ -207,15 +207,32 @@ static bool fits(const width_check *check, base_dtype dtype, const group_run *ru
     return run->unit == 0;
 }
 
+/* Nothing is known of a scalar but what a sum or product says of its multiples. */
+static void evaluate_scalar(width_check *check, const group_place *place, const ir_value *value,
+                            group_run *run) {
+    const ir_op *op = value->definer;
+    group_run a, b, sum;
+    *run = run_of(1, 0);
+    if (op != NULL && op->opcode == IR_CONSTANT)
+        *run = run_of(0, op->attributes.constant.integer);
+    if (op == NULL || (op->opcode != IR_ADD && op->opcode != IR_SUB && op->opcode != IR_MUL) ||
+        base_dtype_size(value->type.dtype) != 8 || check->visits >= MOST_VISITS ||
+        !verify_op_is_formed(check->state, op))
+        return;
+    check->visits++;
+    if (evaluate(check, place, op->operands[0], &a) &&
+        evaluate(check, place, op->operands[1], &b) &&
+        evaluate_binary(check, op->opcode, &a, &b, &sum))
+        *run = sum;
+}
+
 /* Narrow integers may wrap where they are not known: in one way, if they are one number. */
 static bool evaluate(width_check *check, const group_place *place, const ir_value *value,
                      group_run *run) {
     if (value->type.form != IR_FORM_TILE || !base_dtype_is_integer(value->type.dtype))
         return false;
     if (value->type.rank == 0) {
-        const ir_op *op = value->definer;
-        bool constant = op != NULL && op->opcode == IR_CONSTANT;
-        *run = constant ? run_of(0, op->attributes.constant.integer) : run_of(1, 0);
+        evaluate_scalar(check, place, value, run);
         return true;
     }
     if (!evaluate_tile(check, place, value, run))
