@@ -183,6 +183,7 @@ static void write_accesses(base_json *json, const compile_report *report, bool s
         base_json_integer(json, "guarded", row->guarded);
         base_json_integer(json, "in_loops", row->looped);
         base_json_bool(json, "uniform", row->uniform);
+        base_json_bool(json, "waits", row->waits);
         base_json_close(json);
     }
     base_json_close(json);

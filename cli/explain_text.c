@@ -349,7 +349,9 @@ static void write_accesses(page *p) {
         if (row->guarded > 0)
             base_text_format(p->out, ", %lld guarded", (long long)row->guarded);
         if (row->looped > 0)
-            base_text_format(p->out, ", %lld of them in loops", (long long)row->looped);
+            base_text_format(p->out, ", %lld in loops", (long long)row->looped);
+        if (row->waits)
+            base_text_format(p->out, ", waiting in %s", row->tensor);
         end_line(p);
     }
 }

@@ -68,9 +68,10 @@ typedef struct compile_report_reduction {
 } compile_report_reduction;
 
 typedef struct compile_report_access {
-    const char *anchor, *tensor;
+    const char *anchor, *tensor; /* anchor of the access, or of the value that waits */
     base_location location;
     bool is_store;
+    bool waits; /* no access of the kernel: a value that waits in an output for a later sweep */
     base_dtype dtype;
     int width;                /* elements of one access */
     int64_t groups, elements; /* accesses of several elements, and of one, in the module: of a

@@ -66,14 +66,10 @@ static void add_indices(access_scan *scan, const ir_op *op) {
     }
 }
 
-static bool scan_op(void *pointer, ir_op *op) {
-    access_scan *scan = pointer;
-    compile_report_access *row = &scan->row;
-    if (op->opcode != scan->op->opcode || !report_same_place(op->location, scan->op->location))
-        return true;
+static void count_access(const report_state *state, const ir_op *op, compile_report_access *row) {
     const ir_access *access = op->attributes.access;
     int slots = report_access_slots(op);
-    int64_t lanes = scan->state->report->by_team ? scan->state->thread->lanes : 1;
+    int64_t lanes = state->report->by_team ? state->thread->lanes : 1;
     int64_t count = slots > 0 ? slots * lanes / access->width : 1;
     if (access->width > 1)
         row->groups += count;
@@ -83,6 +79,13 @@ static bool scan_op(void *pointer, ir_op *op) {
     row->guarded += access->mask_kind != IR_MASK_NONE ? count : 0;
     row->looped += report_in_loop(op) ? count : 0;
     row->uniform = row->uniform || slots == 0;
+}
+
+static bool scan_op(void *pointer, ir_op *op) {
+    access_scan *scan = pointer;
+    if (op->opcode != scan->op->opcode || !report_same_place(op->location, scan->op->location))
+        return true;
+    count_access(scan->state, op, &scan->row);
     if (!scan->seen)
         add_indices(scan, op);
     scan->seen = true;
@@ -115,6 +118,68 @@ static bool add_access(void *pointer, ir_op *op) {
     return true;
 }
 
+/* ---- values that wait in an output ---- */
+
+static compile_report_access *find_access(compile_report *report, const char *anchor) {
+    for (int64_t i = 0; i < report->access_count; i++)
+        if (strcmp(report->accesses[i].anchor, anchor) == 0)
+            return &report->accesses[i];
+    return NULL;
+}
+
+static bool is_counted(const compile_report *report, const ir_op *op) {
+    for (int64_t i = 0; i < report->access_count; i++) {
+        const compile_report_access *row = &report->accesses[i];
+        if (!row->waits && row->is_store == (op->opcode == IR_STORE) &&
+            report_same_place(row->location, op->location))
+            return true;
+    }
+    return false;
+}
+
+/* The value that the plan lets wait in a tensor; NULL: none. */
+static const char *waiting_in(compile_report *report, const char *tensor) {
+    const ir_plan *plan = report->plan;
+    for (int i = 0; i < plan->keep_count; i++) {
+        const ir_plan_keep *keep = &plan->keeps[i];
+        const compile_report_access *store =
+            keep->access != NULL ? find_access(report, keep->access) : NULL;
+        if (store != NULL && strcmp(store->tensor, tensor) == 0)
+            return keep->anchor;
+    }
+    return NULL;
+}
+
+static compile_report_access *waiting_row(report_state *state, const ir_op *op) {
+    compile_report *report = state->report;
+    const char *tensor = tensor_name(state->thread, op->operands[0]);
+    const char *anchor = waiting_in(report, tensor);
+    compile_report_access row = {.anchor = anchor != NULL ? anchor : "?",
+                                 .tensor = tensor,
+                                 .location = op->location,
+                                 .is_store = op->opcode == IR_STORE,
+                                 .waits = true,
+                                 .dtype = op->operands[0]->type.dtype,
+                                 .width = 1};
+    for (int64_t i = 0; i < report->access_count; i++) {
+        compile_report_access *known = &report->accesses[i];
+        if (known->waits && known->is_store == row.is_store &&
+            strcmp(known->anchor, row.anchor) == 0)
+            return known;
+    }
+    BASE_PUSH(state->arena, report->accesses, report->access_count, report->access_capacity, row);
+    return &report->accesses[report->access_count - 1];
+}
+
+static bool add_waiting(void *pointer, ir_op *op) {
+    report_state *state = pointer;
+    bool moves = op->opcode == IR_LOAD || op->opcode == IR_STORE;
+    if (moves && !is_counted(state->report, op))
+        count_access(state, op, waiting_row(state, op));
+    return true;
+}
+
 void report_add_accesses(report_state *state) {
     ir_region_walk((ir_region *)&state->tile->body, add_access, state);
+    ir_region_walk((ir_region *)&state->thread->body, add_waiting, state);
 }

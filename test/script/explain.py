@@ -22,7 +22,7 @@ SOFTMAX = "examples/softmax.croft"
 ON = ["--machine", "sm_90"]
 HASH = re.compile(r"\b[0-9a-f]{16}\b")
 
-ACCESS = "anchor tensor line column dtype width groups singles guarded in_loops uniform"
+ACCESS = "anchor tensor line column dtype width groups singles guarded in_loops uniform waits"
 KEYS = {key: set(names.split()) for key, names in {
     "": "schema kernel machine sizes plan group erased_layouts value_layouts layout_conversions "
         "layout_optimizations register_reductions grouped_loads grouped_stores index_widths "
@@ -139,6 +139,22 @@ def counts_are_those_of_the_source():
         name = "_".join(re.findall(r"\w+", words[0]))
         case(f"barriers_and_bytes_of_{name}", told == (found[0], sum(arrays)) and laid == found[2],
              f"told {told}, arrays {arrays}, emitted {found}")
+
+
+def groups_are_those_of_the_source():
+    """Packs of several elements, as the CUDA text reads and writes them."""
+    for example in ("softmax", "causal_softmax", "layernorm", "cross_entropy", "rmsnorm_quant"):
+        for sizes in ([], ["N=1009"], ["N=4096"]):
+            words = [f"examples/{example}.croft", *sizes, *ON]
+            report = explained(*words)
+            text = croft("emit", *words).out
+            body = text[text.index("__launch_bounds__"):]
+            found = (len(re.findall(r"\*\(const pack\d+ \*\)", body)),
+                     len(re.findall(r"\*\(pack\d+ \*\)", body)))
+            told = tuple(sum(row["groups"] for row in report[key])
+                         for key in ("grouped_loads", "grouped_stores"))
+            case(f"groups_of_{example}_{''.join(sizes)}", told == found and found[0] > 0,
+                 f"told {told}, emitted {found}")
 
 
 def values_of(text, lane, subgroup, slot):
@@ -269,6 +285,7 @@ if BLESS:
     sys.exit(0)
 keys_are_there()
 counts_are_those_of_the_source()
+groups_are_those_of_the_source()
 conflicts_are_those_of_the_addresses()
 prices_are_those_of_the_layouts()
 erased()
