@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { LABEL = 12, PLAN_COLUMN = 72, VALUES_WIDTH = 78, LONG_LAYOUT = 44 };
+enum { LABEL = 12, PLAN_COLUMN = 72, VALUES_WIDTH = 72, LONG_LAYOUT = 44 };
 
 typedef struct page {
     base_text *out;
@@ -64,6 +64,10 @@ static void write_head(page *p) {
         if (!extents->symbols[i].known)
             base_text_format(&head, "%s at run time, ", extents->symbols[i].name);
     base_text_format(&head, "on %s", report->machine->name);
+    if (head.length > PLAN_COLUMN) {
+        base_text_format(p->out, "%s\n", head.bytes);
+        head.bytes[0] = '\0';
+    }
     base_text_format(p->out, "%-*s  plan %016llx\n", PLAN_COLUMN - 2, head.bytes,
                      (unsigned long long)report->plan_hash);
     p->label = "program";
@@ -403,21 +407,26 @@ static void write_indices(page *p) {
 
 /* ---- barriers and arrays ---- */
 
+static void write_owners_of_arrays(page *p, int64_t *column, const char *verb, const char **owners,
+                                   int count) {
+    for (int i = 0; i < count; i++) {
+        base_text word;
+        base_text_init(&word, p->out->arena);
+        base_text_format(&word, "%s%s", i == 0 ? verb : "", owners[i]);
+        write_word(p, column, word.bytes);
+    }
+}
+
 static void write_barriers(page *p) {
     const compile_report *report = p->report;
     p->label = "barriers";
     for (int64_t i = 0; i < report->barrier_count; i++) {
         const compile_report_barrier *row = &report->barriers[i];
+        int64_t column = 0;
         begin_line(p, 0);
-        base_text_format(p->out, "line %d:", row->location.line);
-        for (int k = 0; k < row->publish_count; k++)
-            base_text_format(p->out, "%s %s", k > 0 ? "," : " publishes", row->publishes[k]);
-        for (int k = 0; k < row->release_count; k++)
-            base_text_format(p->out, "%s %s",
-                             k > 0                    ? ","
-                             : row->publish_count > 0 ? "; releases"
-                                                      : " releases",
-                             row->releases[k]);
+        base_text_format(p->out, "line %d: ", row->location.line);
+        write_owners_of_arrays(p, &column, "publishes ", row->publishes, row->publish_count);
+        write_owners_of_arrays(p, &column, "releases ", row->releases, row->release_count);
         base_text_string(p->out, row->looped ? ", in a loop\n" : "\n");
     }
     if (report->barrier_count == 0) {
