@@ -7,7 +7,9 @@
  * each. Both ways are timed for every number of tiles a group (and of slots a thread, where owners
  * are converted), each alone; then the fastest of either kind run in turn, A B B A, as graphs of as
  * many launches. A ratio is the scattering time over the other's in one round: above 1 the
- * conversion is faster. Every output is compared bit by bit, zeros with their signs.
+ * conversion is faster. A tile that one subgroup holds is also loaded by the owners of its stores,
+ * which leaves nothing to convert: the order of lanes inside a span of memory costs nothing. Every
+ * output is compared bit by bit, zeros with their signs.
  */
 #include "gpu_kernel.h"
 #include "measure.h"
@@ -225,6 +227,13 @@ static bool time_sides(transposition *problem, bench_side *sides, int *count, bo
             side->scatters = scatters;
             make_layouts(problem, slots, tiles, side);
             if (!time_side(problem, side, folder, options))
+                return false;
+            if (scatters || elements > 32)
+                continue;
+            bench_side *gather = &sides[(*count)++];
+            make_layouts(problem, slots, tiles, gather);
+            memcpy(gather->loads, gather->stores, sizeof gather->loads);
+            if (!time_side(problem, gather, folder, options))
                 return false;
         }
     for (int i = 1; i < *count; i++)
