@@ -39,7 +39,8 @@ static const compile_report_access *access_of(const compile_report *report,
     return NULL;
 }
 
-static const char *note_of(base_arena *arena, const compile_report_access *access, bool known) {
+static const char *note_of(base_arena *arena, const compile_report_access *access, bool known,
+                           bool in_steps) {
     base_text note;
     base_text_init(&note, arena);
     if (access == NULL)
@@ -48,9 +49,9 @@ static const char *note_of(base_arena *arena, const compile_report_access *acces
         base_text_format(&note, "%s of %s: its addresses hang on data or on sizes of the run",
                          access->anchor, access->tensor);
     else
-        base_text_format(&note, "sectors of the %s %s in %s, %d at once, of program 0",
+        base_text_format(&note, "sectors of the %s %s in %s, %d at once, of program 0%s",
                          access->is_store ? "store" : "load", access->anchor, access->tensor,
-                         access->width);
+                         access->width, in_steps ? ", in the first step" : "");
     return note.bytes;
 }
 
@@ -69,7 +70,8 @@ void cli_explain_picture(base_text *out, const compile_report *report,
     int64_t *addresses = BASE_NEW_ARRAY(arena, int64_t, small ? view.elements + 1 : 1);
     int64_t known = small ? find_addresses(report, value, &view, addresses) : 0;
     if (small)
-        cli_layout_view_place(&view, addresses, caption.bytes, note_of(arena, access, known > 0));
+        cli_layout_view_place(&view, addresses, caption.bytes,
+                              note_of(arena, access, known > 0, value->steps != 1));
     if (!html) {
         cli_layout_svg(out, &view, 1);
         return;

@@ -54,6 +54,14 @@ static const char *owner_of_private(const report_state *state, const ir_op *arra
     return "?";
 }
 
+/* Elements of a cell for all lanes: what is alike in all of them stands once in a register of a
+ * cpu, and with every thread of another device. */
+static int64_t cell_elements(const report_state *state, const ir_type *type) {
+    if (type->slots == 0 && state->report->by_team)
+        return 1;
+    return (type->slots > 0 ? (int64_t)type->slots : 1) * state->thread->lanes;
+}
+
 static bool add_array(void *pointer, ir_op *op) {
     report_state *state = pointer;
     compile_report *report = state->report;
@@ -62,8 +70,8 @@ static bool add_array(void *pointer, ir_op *op) {
     const ir_type *type = &op->results[0]->type;
     bool is_private = op->opcode == IR_PRIVATE;
     int64_t bytes = base_dtype_size(type->dtype), cells = 0;
-    if (is_private && type->slots > 0)
-        bytes *= (int64_t)type->slots * state->thread->lanes;
+    if (is_private)
+        bytes *= cell_elements(state, type);
     bool known = layout_extent_known(&state->thread->extents, op->attributes.extent, &cells) &&
                  base_checked_mul(bytes, cells, &bytes);
     base_text text;

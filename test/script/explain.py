@@ -141,6 +141,15 @@ def counts_are_those_of_the_source():
              f"told {told}, arrays {arrays}, emitted {found}")
 
 
+def workspace_is_that_of_the_source():
+    for words in (["test/explain/tiles.croft", *ON], [SOFTMAX, "N=100", "--plan", "fallback", *ON]):
+        told = explained(*words)["allocations"]["workspace_bytes"]
+        text = croft("emit", *words).out
+        found = int(re.search(r"arguments\.workspace \+ \(i64\)blockIdx\.x \* \((\d+)\)", text)[1])
+        case("workspace_of_" + "_".join(re.findall(r"\w+", words[0])), told == found > 0,
+             f"told {told}, emitted {found}")
+
+
 def groups_are_those_of_the_source():
     """Packs of several elements, as the CUDA text reads and writes them."""
     for example in ("softmax", "causal_softmax", "layernorm", "cross_entropy", "rmsnorm_quant"):
@@ -250,6 +259,10 @@ def pictures():
     case("a_tile_without_an_access_has_no_sectors",
          "no load makes it and no store writes it" in run.out
          and 'class="touched"' not in run.out, run)
+    run = croft("explain", "test/explain/tiles.croft", "--value", "t", "--svg", *ON)
+    case("a_tile_of_two_axes_is_drawn", run.code == 0 and "element (7, 15): " in run.out
+         and "element (0, 1): step 0, lane 1; byte 4<" in run.out
+         and "; byte 60<" in run.out and "in the first step<" in run.out, run)
     file = command.SCRATCH / "v.html"
     run = croft("explain", TRANSPOSE, "--value", "v", "--html", "-o", file, *ON)
     case("a_page_has_the_report", run.code == 0 and run.out == ""
@@ -285,6 +298,7 @@ if BLESS:
     sys.exit(0)
 keys_are_there()
 counts_are_those_of_the_source()
+workspace_is_that_of_the_source()
 groups_are_those_of_the_source()
 conflicts_are_those_of_the_addresses()
 prices_are_those_of_the_layouts()
