@@ -189,6 +189,20 @@ static void write_accesses(base_json *json, const compile_report *report, bool s
     base_json_close(json);
 }
 
+/* All of them together, for one thread or, on a cpu, one register of lanes. */
+static void write_widths(base_json *json, const compile_report *report) {
+    base_json_array(json, "grouped_widths");
+    for (int i = 0; i < report->grouped.count; i++) {
+        const analysis_grouped_row *row = &report->grouped.rows[i];
+        base_json_object(json, NULL);
+        base_json_integer(json, "width", row->width);
+        base_json_integer(json, "loads", row->loads);
+        base_json_integer(json, "stores", row->stores);
+        base_json_close(json);
+    }
+    base_json_close(json);
+}
+
 static void write_indices(base_json *json, const compile_report *report) {
     base_json_array(json, "index_widths");
     for (int64_t i = 0; i < report->index_count; i++) {
@@ -256,6 +270,7 @@ void cli_explain_json(base_text *out, const compile_report *report) {
     write_reductions(&json, report);
     write_accesses(&json, report, false);
     write_accesses(&json, report, true);
+    write_widths(&json, report);
     write_indices(&json, report);
     write_barriers(&json, report);
     write_allocations(&json, report);

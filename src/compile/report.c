@@ -296,5 +296,6 @@ compile_report *compile_report_make(base_arena *arena, const machine *device, co
     report_add_arrays(&state);
     report_add_moves(&state);
     report_add_accesses(&state);
+    report->grouped = analysis_grouped_count(thread);
     return report;
 }

@@ -14,6 +14,7 @@
 #ifndef COMPILE_REPORT_H
 #define COMPILE_REPORT_H
 
+#include "analysis/grouped.h"
 #include "ir/module.h"
 #include "ir/plan.h"
 #include "layout/memory.h"
@@ -137,8 +138,9 @@ typedef struct compile_report {
     int64_t allocation_count, allocation_capacity;
     compile_report_barrier *barriers;
     int64_t barrier_count, barrier_capacity;
-    int64_t scratch_bytes;   /* of a group, all arrays together */
-    int64_t workspace_bytes; /* of a group; -1: a runtime number */
+    analysis_grouped grouped; /* all accesses together, by width */
+    int64_t scratch_bytes;    /* of a group, all arrays together */
+    int64_t workspace_bytes;  /* of a group; -1: a runtime number */
 } compile_report;
 
 /* From the modules of one compilation: canonical tile, mapped, thread. Everything lives in the

@@ -25,8 +25,8 @@ HASH = re.compile(r"\b[0-9a-f]{16}\b")
 ACCESS = "anchor tensor line column dtype width groups singles guarded in_loops uniform waits"
 KEYS = {key: set(names.split()) for key, names in {
     "": "schema kernel machine sizes plan group erased_layouts value_layouts layout_conversions "
-        "layout_optimizations register_reductions grouped_loads grouped_stores index_widths "
-        "barriers allocations from_ptxas",
+        "layout_optimizations register_reductions grouped_loads grouped_stores grouped_widths "
+        "index_widths barriers allocations from_ptxas",
     "plan": "hash canonical text",
     "group": "threads subgroups groups counted",
     "value_layouts": "value line column dtype shape layout fixed threads slots steps replication "
@@ -40,6 +40,7 @@ KEYS = {key: set(names.split()) for key, names in {
                            "subgroups partials scratch_bytes barriers",
     "grouped_loads": ACCESS,
     "grouped_stores": ACCESS,
+    "grouped_widths": "width loads stores",
     "index_widths": "access dimension part bits low high",
     "barriers": "line column publishes releases in_loop",
     "allocations": "scratch_bytes scratch_limit_bytes workspace_bytes arrays",
@@ -162,8 +163,10 @@ def groups_are_those_of_the_source():
                      len(re.findall(r"\*\(pack\d+ \*\)", body)))
             told = tuple(sum(row["groups"] for row in report[key])
                          for key in ("grouped_loads", "grouped_stores"))
-            case(f"groups_of_{example}_{''.join(sizes)}", told == found and found[0] > 0,
-                 f"told {told}, emitted {found}")
+            summed = tuple(sum(row[key] for row in report["grouped_widths"])
+                           for key in ("loads", "stores"))
+            case(f"groups_of_{example}_{''.join(sizes)}", told == found == summed and found[0] > 0,
+                 f"told {told}, by widths {summed}, emitted {found}")
 
 
 def values_of(text, lane, subgroup, slot):
