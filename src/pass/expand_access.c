@@ -97,7 +97,20 @@ static void access_add_range(expand_state *state, expand_place *place, access_pa
         index->operand = parts_add(parts, base);
 }
 
-/* The mask of the tile's domain: a range when only the guarded step limits it, else bits. */
+/* The axis's own index stands in some dimension, or none of them moves but by a vector. */
+static bool counts_along(const access_parts *parts, const ir_affine *affine) {
+    bool moves = false;
+    for (int i = 0; i < parts->access.rank; i++) {
+        const ir_affine *index = &parts->access.index[i].affine;
+        if (index->count > 0 && ir_affine_equal(index, affine))
+            return true;
+        moves = moves || index->count > 0;
+    }
+    return !moves;
+}
+
+/* The mask of the tile's domain: a range when only the guarded step limits it, and an index counts
+ * along, else bits. */
 static void access_add_domain(expand_state *state, expand_place *place, access_parts *parts,
                               const ir_value *tile) {
     if (place == NULL)
@@ -114,7 +127,7 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
     if (!guarded)
         return;
     const expand_axis *held = &state->axis[place->spread];
-    if (parts->bits != NULL || held->constant != 0) {
+    if (parts->bits != NULL || held->constant != 0 || !counts_along(parts, &held->affine)) {
         parts_mask(state, parts, expand_count_bits(state, place));
         return;
     }

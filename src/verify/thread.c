@@ -193,13 +193,16 @@ static bool counts_digits(const ir_module *module, const ir_affine *affine, bool
     return true;
 }
 
+/* One of the indices that walk along an axis, where any does. */
 static bool mask_is_along(const verify_state *state, const ir_access *access) {
+    bool walks = false;
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
         if (index->affine.count != 0 && ir_affine_equal(&index->affine, &access->mask_affine))
             return true;
+        walks = walks || index->affine.count != 0;
     }
-    return axis_along(state, &access->mask_affine) != NULL;
+    return !walks && axis_along(state, &access->mask_affine) != NULL;
 }
 
 static void rule_affine_digits(verify_state *state, const ir_op *op) {

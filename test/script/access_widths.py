@@ -122,7 +122,7 @@ def check_mutated(path):
             ("slots_apart", "access-width",
              r"(load .*)slot\*1 inside\] mask=\S+ \+ \S+ \+ slot\*1",
              r"\1slot*2 inside] mask=lane*4 + subgroup*128 + slot*1"),
-            ("lanes_for_slots", "same-elements",
+            ("lanes_for_slots", "affine-digits",
              r"(load .*)lane\*4 \+ subgroup\*128 \+ slot\*1 inside",
              r"\1lane*1 + subgroup*32 + slot*256 inside")):
         mutated = re.sub(pattern, replacement, text, count=1)
