@@ -8,6 +8,8 @@
  */
 #include "compile/report_internal.h"
 
+#include "planner/planner.h"
+
 #include "analysis/sweeps.h"
 #include "base/checked.h"
 
@@ -213,7 +215,7 @@ static void set_prices(const report_state *state, const ir_op *op, const ir_axis
     int64_t size = 0, bytes = base_dtype_size(row->dtype);
     int64_t lanes = ir_module_subgroup_lanes(state->mapped);
     int64_t subgroups = ir_module_subgroups(state->mapped);
-    const layout_costs *costs = &state->report->machine->costs;
+    layout_costs costs = planner_costs(state->report->machine);
     layout_conversion conversion;
     layout_fault fault;
     layout_tile source, destination;
@@ -231,10 +233,10 @@ static void set_prices(const report_state *state, const ir_op *op, const ir_axis
         return;
     }
     if (conversion.linear)
-        price = layout_price_of_bits(&conversion, bytes, costs, NULL);
+        price = layout_price_of_bits(&conversion, bytes, &costs, NULL);
     else if (layout_tile_of_axis(&from->digits, size, lanes, subgroups, &source) &&
              layout_tile_of_axis(&to->digits, size, lanes, subgroups, &destination))
-        price = layout_price_of(&conversion, &source, &destination, bytes, costs);
+        price = layout_price_of(&conversion, &source, &destination, bytes, &costs);
     bool shuffled = row->mechanism == LAYOUT_SHUFFLE;
     row->price = shuffled ? price.shuffles : price.scratch;
     row->alternative = shuffled ? LAYOUT_SCRATCH : LAYOUT_SHUFFLE;

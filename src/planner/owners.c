@@ -126,12 +126,11 @@ bool planner_conversion(const planner_state *state, const ir_op *op, layout_conv
                                conversion, fault);
 }
 
-layout_price planner_price(const machine *device, const layout_conversion *conversion,
-                           base_dtype dtype) {
+layout_costs planner_costs(const machine *device) {
     layout_costs costs = device->costs;
     costs.banks = 1;
     costs.barrier /= 2;
-    return layout_price_of_bits(conversion, base_dtype_size(dtype), &costs, NULL);
+    return costs;
 }
 
 layout_class planner_mechanism(const planner_state *state, const ir_op *op) {
@@ -139,7 +138,9 @@ layout_class planner_mechanism(const planner_state *state, const ir_op *op) {
     layout_fault fault;
     if (!planner_conversion(state, op, &conversion, &fault) || conversion.class_ != LAYOUT_SHUFFLE)
         return conversion.class_ <= LAYOUT_RENAME ? conversion.class_ : LAYOUT_SCRATCH;
-    layout_price price = planner_price(state->machine, &conversion, op->results[0]->type.dtype);
+    layout_costs costs = planner_costs(state->machine);
+    layout_price price = layout_price_of_bits(
+        &conversion, base_dtype_size(op->results[0]->type.dtype), &costs, NULL);
     return price.shuffles <= price.scratch || price.scratch < 0 ? LAYOUT_SHUFFLE : LAYOUT_SCRATCH;
 }
 

@@ -16,9 +16,8 @@ typedef enum planner_family { PLANNER_AUTOMATIC, PLANNER_FALLBACK, PLANNER_ROW }
 ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine *machine,
                       planner_family family, base_diagnostics *diagnostics);
 
-/* What a linear conversion costs as it is expanded: in scratch each slot is put and got alone,
- * without conflicts, with one barrier between. */
-layout_price planner_price(const machine *device, const layout_conversion *conversion,
-                           base_dtype dtype);
+/* What moving values between lanes costs as conversions are expanded: in scratch each slot is put
+ * and got alone, without conflicts, with one barrier between. */
+layout_costs planner_costs(const machine *device);
 
 #endif
