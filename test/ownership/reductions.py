@@ -43,7 +43,8 @@ KERNELS = {
     "softmax": "m = max(t)\ne = exp(t - m)\nr = sum(e)\nv = e / r",
     "product": "v = t / mean\nr = prod(v)",
     "extremes": "a = max(t)\nb = min(t)\nr = a - b\nv = (t - b) / r",
-    "again": "a = sum(t) / f32(N)\nb = max(t - a)\nc = sum(t * b) / f32(N)\nr = min(t + c)\nv = t + r",
+    "again": "a = sum(t) / f32(N)\nb = max(t - a)\nc = sum(t * b) / f32(N)\nr = min(t + c)\n"
+             "v = t + r",
 }
 
 
@@ -117,7 +118,8 @@ def run_case(kernel, form, dtype, width, mean, rows, layout):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--all", action="store_true", default=os.environ.get("TIER") == "check-long")
+    parser.add_argument("--all", action="store_true",
+                        default=os.environ.get("TIER") == "check-long")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     options = parser.parse_args()
     cases = list(itertools.product(KERNELS, ROWS, ("f16", "f32"), (1009, 1024), (3, -20), (1, 32),
