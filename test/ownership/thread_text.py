@@ -1,10 +1,10 @@
 """As much of thread IR text as says who owns a tile: the index vector of each store, evaluated for
 every thread and slot.
 
-    elements = thread_text.stored_elements(text, threads)     {"y0": array of threads x slots, ...}
+    elements = thread_text.stored_elements(text, threads, {"y0": 4})    {"y0": threads x 4, ...}
 
-Understands iota, xor, add and constant; a store whose index is anything else is an error. Masks are
-left out: they say which of the positions write, not what these own.
+Understands affine forms, iota, xor, add and constant; a store whose last index is anything else is
+an error. Masks are left out: they say which of the positions write, not what these own.
 """
 import re
 
@@ -12,18 +12,19 @@ import numpy as np
 
 LANES = 32
 OP = re.compile(r"^ *%(\S+) = (iota|xor|add|constant) (.*?) : \w+(?:\((\d+)\))?", re.MULTILINE)
-STORE = re.compile(r"^ *store %(\w+)\[[^\]]*vector %(\S+) inside\]", re.MULTILINE)
+STORE = re.compile(r"^ *store %(\w+)\[.*?, ([^,\]]*?)(?: inside)?\]", re.MULTILINE)
 TERM = re.compile(r"^(lane|subgroup|slot)(?:/(\d+))?(?: % (\d+))?\*(-?\d+)$")
 
 
-def affine(text, threads, slots):
+def affine(text, threads, slots, values):
     thread, slot = np.arange(threads)[:, None], np.arange(slots)[None, :]
     number = {"lane": thread % LANES, "subgroup": thread // LANES, "slot": slot}
     total = np.zeros((threads, slots), int)
     for word in text.split(" + "):
         term = TERM.match(word)
         if not term:
-            total = total + int(word)
+            name = word.removeprefix("vector ").removeprefix("%")
+            total = total + (values[name] if "%" in word else int(word))
             continue
         holder, divide, modulus, stride = term.groups()
         value = number[holder] // int(divide or 1)
@@ -31,12 +32,13 @@ def affine(text, threads, slots):
     return total
 
 
-def stored_elements(text, threads):
+def stored_elements(text, threads, slots_of):
+    """`slots_of`: of each tensor's stores."""
     body = text[text.rindex("\n  }\n"):] if "\n  }\n" in text else text
     values = {}
     for name, opcode, operands, slots in OP.findall(body):
         if opcode == "iota":
-            values[name] = affine(operands, threads, int(slots or 1))
+            values[name] = affine(operands, threads, int(slots or 1), values)
         elif opcode == "constant":
             if re.fullmatch(r"-?\d+", operands):
                 values[name] = int(operands)
@@ -45,7 +47,8 @@ def stored_elements(text, threads):
             if first in values and second in values:
                 values[name] = values[first] ^ values[second] if opcode == "xor" else \
                     values[first] + values[second]
-    return {tensor: values[index] for tensor, index in STORE.findall(body)}
+    return {tensor: affine(index, threads, slots_of[tensor], values)
+            for tensor, index in STORE.findall(body)}
 
 
 def mechanisms(text):
