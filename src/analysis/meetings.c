@@ -17,6 +17,7 @@ typedef struct access_list {
     base_arena *arena;
     const ir_module *module;
     const analysis_axes *axes;
+    const bool *copied; /* by axis; NULL: none */
     const ir_value *tensor;
     const ir_op **ops; /* that access it */
     int64_t count, capacity;
@@ -40,6 +41,9 @@ static bool have_same_lanes(const access_list *list, const ir_op *a, const ir_op
     int left[IR_MAX_RANK], right[IR_MAX_RANK];
     int count = analysis_axes_space(list->axes, a, left);
     bool same = count == analysis_axes_space(list->axes, b, right);
+    bool reads = a->opcode == IR_LOAD || b->opcode == IR_LOAD;
+    for (int i = 0; same && i < count && reads && list->copied != NULL; i++)
+        same = !list->copied[left[i]];
     for (int d = 0; same && d < a->attributes.access->rank; d++) {
         const ir_index *x = &a->attributes.access->index[d], *y = &b->attributes.access->index[d];
         same =
@@ -204,8 +208,8 @@ static bool find_pair(access_list *list, const ir_op **first, const ir_op **seco
 }
 
 bool analysis_meetings_find(base_arena *arena, const ir_module *module, const analysis_axes *axes,
-                            const ir_op **first, const ir_op **second) {
-    access_list list = {.arena = arena, .module = module, .axes = axes};
+                            const bool *copied, const ir_op **first, const ir_op **second) {
+    access_list list = {.arena = arena, .module = module, .axes = axes, .copied = copied};
     *first = *second = NULL;
     for (int i = 0; i < module->parameter_count; i++) {
         const ir_parameter *parameter = &module->parameters[i];

@@ -12,8 +12,9 @@
 #include "analysis/axes.h"
 
 /* Such a pair, of a module of level tile: the first one of a tensor in walk order. They may be one
- * op, in two iterations. False, and NULL, when there is none. */
+ * op, in two iterations. `copied[axis]`: several lanes read each element along the axis, of which
+ * one stores it; NULL: no axis is so. False, and NULL, when there is none. */
 bool analysis_meetings_find(base_arena *arena, const ir_module *module, const analysis_axes *axes,
-                            const ir_op **first, const ir_op **second);
+                            const bool *copied, const ir_op **first, const ir_op **second);
 
 #endif

@@ -134,6 +134,7 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
     parts->access.mask_kind = IR_MASK_RANGE;
     parts->access.mask = parts_add(parts, count);
     parts->access.mask_affine = held->affine;
+    parts->vector = true; /* though all elements may be read at one place */
 }
 
 /* Of the lanes that own one element, one stores it. */

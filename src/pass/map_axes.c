@@ -158,20 +158,26 @@ void map_axes_apply(map_state *state) {
     check_spread(state);
 }
 
-/* Lanes of one program that do not run in lock step may not come to one cell. */
+/* Lanes of one program that do not run in lock step may not come to one cell: also not those that
+ * hold a copy of what another one stores. */
 void map_check_meetings(map_state *state) {
+    const ir_module *module = state->module;
     const machine *device = machine_find(state->context->plan->machine);
     const ir_op *first = NULL, *second = NULL;
-    bool spread = false;
-    for (int i = 0; i < state->module->axis_count; i++) {
-        const ir_axis *axis = &state->module->axes[i];
-        spread = spread ||
-                 (!axis->is_program && (layout_axis_radix(&axis->digits, LAYOUT_LANE) > 1 ||
-                                        layout_axis_radix(&axis->digits, LAYOUT_SUBGROUP) > 1));
+    bool spread = false, *copied = BASE_NEW_ARRAY(module->arena, bool, module->axis_count);
+    for (int i = 0; i < module->axis_count; i++) {
+        const ir_axis *axis = &module->axes[i];
+        int64_t threads = layout_axis_radix(&axis->digits, LAYOUT_LANE) *
+                          layout_axis_radix(&axis->digits, LAYOUT_SUBGROUP);
+        spread = spread || (!axis->is_program && threads > 1);
+        copied[i] = !axis->is_program && is_spread(&axis->digits) && threads < module->lanes;
     }
     bool in_step = device == NULL || device->row_subgroups == 1;
     if (spread && !in_step && !state->failed &&
-        analysis_meetings_find(state->module->arena, state->module, &state->axes, &first, &second))
-        map_fail(state, second->location, "plan-lanes", second->anchor, first->anchor,
+        analysis_meetings_find(module->arena, module, &state->axes, copied, &first, &second))
+        map_fail(state, second->location, "plan-lanes",
+                 base_diagnostics_text(state->context->diagnostics, "%s, and %s on line %d",
+                                       second->anchor, first->anchor, (int)first->location.line),
+                 "each cell read and stored by one lane",
                  "two lanes may come to one cell, which nothing orders on this machine");
 }

@@ -120,6 +120,19 @@ static bool shares_array(const map_state *state, const ir_op *op, const ir_plan_
     return false;
 }
 
+/* Beside an axis that has the lanes an axis is walked in steps. */
+static bool refuse_steps(map_state *state, const ir_op *op, const layout_axis *digits) {
+    if (layout_axis_radix(digits, LAYOUT_STEP) == 1)
+        return false;
+    base_text text;
+    base_text_init(&text, state->context->diagnostics->arena);
+    layout_axis_print(&text, digits);
+    map_fail(state, op->location, "plan-convert", text.bytes,
+             "a tile in slots: one that meets no tile with another axis that threads own",
+             "a tile that is walked in steps cannot be converted");
+    return true;
+}
+
 void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert *line) {
     const ir_module *module = state->module;
     layout_conversion conversion = {.class_ = LAYOUT_FORWARD};
@@ -128,6 +141,8 @@ void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert 
         const ir_axis *from = &module->axes[state->axes.of_value[op->operands[0]->number][0]];
         const ir_axis *to = &module->axes[state->axes.of_value[op->results[0]->number][0]];
         int64_t size = 0;
+        if (refuse_steps(state, op, &from->digits) || refuse_steps(state, op, &to->digits))
+            return;
         layout_extent_known(&module->extents, to->extent, &size);
         if (!layout_convert_axes(module->arena, &from->digits, &to->digits, size,
                                  ir_module_subgroup_lanes(module), ir_module_subgroups(module),

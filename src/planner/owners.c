@@ -1,14 +1,15 @@
 /* Plans of kernels whose text fixes owners: it says which lanes there are, and free axes follow.
  *
- *     i = arange(64)                   free: lane 32 | subgroup 2, striped over the kernel's
- * threads v = convert(t, L)                fixed: the digits of L x[row, :] of 1009 elements free:
- * lane 32 | subgroup 2 | slot 16
+ *     i = arange(64)                 free: lane 32 | subgroup 2, striped over the kernel's threads
+ *     v = convert(t, L)              fixed: the digits of L
+ *     x[row, :] of 1009 elements     free: lane 32 | subgroup 2 | slot 16
  *
- * Of the axes of one sweep one lies on lanes: a fixed one, else the free one that stands on the
- * last dimension of most accesses; the others are walked in steps. What does not fit 64 slots, or
- * has a runtime extent, is walked in steps too. A conversion takes the cheaper of what moves inside
- * subgroups and what goes through scratch. Conversions have arrays of their own, without a second
- * barrier, while 16 groups have room for them; then those of one type use one again.
+ * Of the axes of one sweep one lies on lanes: a fixed one, else a free one that is converted, else
+ * the one that stands on the last dimension of most accesses; the others are walked in steps. What
+ * does not fit 64 slots, or has a runtime extent, is walked in steps too. A conversion takes the
+ * cheaper of what moves inside subgroups and what goes through scratch. Conversions have arrays of
+ * their own, without a second barrier, while 16 groups have room for them; then those of one type
+ * use one again.
  */
 #include "planner/planner_internal.h"
 
@@ -84,7 +85,29 @@ static bool is_beside(const planner_state *state, int axis, const bool *spread) 
     return false;
 }
 
+typedef struct source_list {
+    const analysis_axes *axes;
+    bool *has; /* by axis */
+} source_list;
+
+static bool note_source(void *pointer, ir_op *op) {
+    source_list *list = pointer;
+    int axis = op->opcode == IR_CONVERT ? list->axes->of_value[op->operands[0]->number][0] : -1;
+    if (axis >= 0)
+        list->has[axis] = true;
+    return true;
+}
+
+/* Axes of tiles that are converted: from slots, not from steps. */
+static const bool *find_sources(const planner_state *state) {
+    source_list list = {.axes = &state->axes,
+                        .has = BASE_NEW_ARRAY(state->arena, bool, state->axes.count)};
+    ir_region_walk((ir_region *)&state->module->body, note_source, &list);
+    return list.has;
+}
+
 void planner_owners_axes(planner_state *state, const int64_t *weights) {
+    const bool *converted = find_sources(state);
     bool *spread = BASE_NEW_ARRAY(state->arena, bool, state->axes.count);
     bool *settled = BASE_NEW_ARRAY(state->arena, bool, state->axes.count);
     find_team(state);
@@ -99,7 +122,8 @@ void planner_owners_axes(planner_state *state, const int64_t *weights) {
     for (;;) {
         int best = -1;
         for (int i = 0; i < state->axes.count; i++)
-            if (!settled[i] && (best < 0 || weights[i] > weights[best]))
+            if (!settled[i] && (best < 0 || converted[i] > converted[best] ||
+                                (converted[i] == converted[best] && weights[i] > weights[best])))
                 best = i;
         if (best < 0)
             return;

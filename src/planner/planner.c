@@ -235,7 +235,7 @@ static ir_plan *plan_row(planner_state *state, const ir_op **first, const ir_op 
     state->lane_axis = find_lane_axis(state);
     if (state->lane_axis < 0 ||
         (state->machine->row_subgroups > 1 &&
-         analysis_meetings_find(state->arena, state->module, &state->axes, first, second)))
+         analysis_meetings_find(state->arena, state->module, &state->axes, NULL, first, second)))
         return NULL;
     return write_plan(state, 1);
 }

@@ -254,17 +254,19 @@ static bool is_alike(const ir_value *value) {
     return value->type.form != IR_FORM_SLOTS || value->scope >= IR_SCOPE_GROUP;
 }
 
-/* All threads would write the same: what, where and whether. */
-static bool is_written_once(const target_cuda_access *s) {
-    const target_cuda *cuda = target_cuda_of(s->e);
+/* All threads would write the same, what and where. */
+static bool is_written_alike(const target_cuda_access *s) {
     const ir_op *op = s->op;
-    bool once = cuda->lanes > 1 && !target_cuda_is_guarded(op) && s->mask.name == NULL &&
-                (s->scratch || !cuda->loaded[op->operands[0]->number]);
+    bool alike = target_cuda_of(s->e)->lanes > 1 && !target_cuda_is_guarded(op);
     for (int d = 0; d < s->access->rank; d++)
-        once = once && s->lanes[d].name == NULL;
+        alike = alike && s->lanes[d].name == NULL;
     for (int i = 1; i < op->operand_count; i++)
-        once = once && is_alike(op->operands[i]);
-    return once;
+        alike = alike && is_alike(op->operands[i]);
+    return alike;
+}
+
+static bool is_loaded(const target_cuda_access *s) {
+    return !s->scratch && target_cuda_of(s->e)->loaded[s->op->operands[0]->number];
 }
 
 /* All threads write other values to one place: the last of them stands there, where a plan for one
@@ -303,7 +305,9 @@ void target_cuda_store(target_emitter *emitter, const ir_op *op) {
         store_in_turn(&s);
         return;
     }
-    bool once = is_written_once(&s);
+    bool alike = is_written_alike(&s), once = alike && s.mask.name == NULL && !is_loaded(&s);
+    if (alike && is_loaded(&s)) /* no thread writes while another one still reads what was there */
+        target_cuda_wait(emitter);
     if (once) {
         target_emit_line(emitter, "if (thread == 0) {");
         emitter->depth++;

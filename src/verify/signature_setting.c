@@ -162,8 +162,27 @@ static signature_value decided(const signature_setting *setting, ir_opcode opcod
     return value;
 }
 
+/* Of two literals, as a pass may have done; floats have no numbers. */
+static bool compared(const signature_setting *setting, ir_opcode opcode, signature_value a,
+                     signature_value b, signature_value *result) {
+    double x = 0, y = 0;
+    if (ir_op_describe(opcode)->shape != IR_SHAPE_COMPARE ||
+        !signature_literal_value(setting->table, a.mark, &x) ||
+        !signature_literal_value(setting->table, b.mark, &y))
+        return false;
+    bool holds = opcode == IR_LT   ? x < y
+                 : opcode == IR_LE ? x <= y
+                 : opcode == IR_EQ ? x == y
+                                   : x != y;
+    *result = (signature_value){.mark = SIGNATURE_CONSTANT, .known = true, .number = holds};
+    return true;
+}
+
 signature_value signature_combined(const signature_setting *setting, ir_opcode opcode,
                                    base_dtype dtype, signature_value a, signature_value b) {
+    signature_value result;
+    if (!a.known && !b.known && compared(setting, opcode, a, b, &result))
+        return result;
     explore_function function = explore_integer_function(opcode);
     if (a.known && b.known && function != NULL && signature_is_constant(setting->table, a.mark) &&
         signature_is_constant(setting->table, b.mark))

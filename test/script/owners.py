@@ -65,6 +65,45 @@ KERNELS = {
     y[r, :] = x[r, :] * s + p
 """,
 }
+# name -> (kernel, arguments), each once refused by the verifier
+ONCE_REFUSED = {
+    "lanes_that_hold_copies_are_not_the_last": ("""
+kernel k(x: in f32[R, 64], y: out f32[R]) {
+    program r: R
+    y[r] = sum(x[r, arange(64, digits(lane 16 @2 | slot 4; replicate lane 2 @1))])
+}""", ["x=randn:3x64"]),
+    "sum_without_nan_of_padding": ("""
+kernel k(x: in f32[R, 15], y: out f32[R]) {
+    program r: R
+    y[r] = sum(convert(pad(x[r, 0 : +31], 3.0), identity(32)), nan=ignore) + sum(
+        pad(x[r, 0 : +31], nan), nan=ignore)
+}""", ["x=randn:3x15"]),
+    "guarded_gather_at_one_place": ("""
+kernel k(x: in f32[R, 1], y: out f32[R, 2]) {
+    program r: R
+    y[r, arange(2, identity(32))] = x[r, convert(arange(2) * 5 % 1, identity(32))]
+}""", ["x=randn:3x1"]),
+    "converted_axis_has_the_lanes": ("""
+kernel k(x: in f32[R, 8, 64], y: out f32[R, 8]) {
+    program r: R
+    y[r, :] = convert(sum(x[r, :, :], axis=1)[:, 0], digits(lane 8; replicate lane 4))
+}""", ["x=randn:3x8x64"]),
+}
+# name -> (kernel, finding)
+REFUSED = {
+    "copies_that_one_lane_stores": ("""
+kernel k(y: inout f32[R, 64]) {
+    program r: R
+    i = arange(64, digits(lane 16 @2 | slot 4; replicate lane 2 @1))
+    y[r, i] = y[r, i] + 1.0
+}""", "k.croft:4:5: error: two lanes may come to one cell"),
+    "converted_beside_owned_axes": ("""
+kernel k(x: in f32[R, 64], y: out f32[R, 64, 64]) {
+    program r: R
+    t = x[r, :]
+    y[r, :, :] = t[:, None] * convert(t, identity(64))[None, :]
+}""", "k.croft:4:31: error: a tile that is walked in steps cannot be converted [plan-convert]"),
+}
 ERASED = "# explicit layouts are erased on cpu-avx2\n"
 
 
@@ -138,6 +177,20 @@ def check_faults():
     case("a_layout_is_no_type", result.code == 3 and "[argument-value]" in result.err, result)
 
 
+def check_kernels():
+    path = command.SCRATCH / "k.croft"
+    for name, (text, arguments) in ONCE_REFUSED.items():
+        path.write_text(text.lstrip() + "\n")
+        result = croft("run", path, *arguments, f"y={command.SCRATCH}/y.npy", "--machine", "sm_90",
+                       "--target", "sim", "--check", "--verify-passes")
+        case(name, result.code == 0 and "check y: ok" in result.text, result)
+    for name, (text, finding) in REFUSED.items():
+        path.write_text(text.lstrip() + "\n")
+        result = croft("emit", path, "--machine", "sm_90")
+        case(name, result.code == 3 and finding in result.err
+             and "CROFT_BUG" not in result.err, result)
+
+
 def main():
     generator = random.Random(command.SEED)
     for number, name in enumerate(KERNELS):
@@ -151,6 +204,7 @@ def main():
                   generator.choice(["sm_90", "sm_80", "m1"]), "--target", "sim", "--verify-passes")
     check_erased()
     check_faults()
+    check_kernels()
     command.finish()
 
 

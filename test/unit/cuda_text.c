@@ -74,13 +74,25 @@ static const text_case cases[] = {
      "%r = get %s[lane*1], %p : f32(1)\n" STORE,
      {"extern __shared__ __align__(16) char scratch[];", "__syncwarp(0xffffffffu);"},
      NULL},
+    /* a warp may not store before the others have read what was there */
+    {64,
+     32,
+     "%n = constant 0 : i64\n%t = load %y[%n inside] : f32\n%r = add %t, %t : f32\n"
+     "store %y[%n inside], %r injective\n",
+     {"__syncthreads();\n    y[0] = r;"},
+     "thread == 0"},
+    {64,
+     32,
+     "%n = constant 0 : i64\n%t = load %x[%n inside] : f32\nstore %y[%n inside], %t injective\n",
+     {"if (thread == 0) {\n        y[0] = t;"},
+     "__syncthreads"},
 };
 
 static ir_module *parse(base_arena *arena, const text_case *c) {
     base_text text;
     base_text_init(&text, arena);
     base_text_format(&text,
-                     "kernel @k(%%x: in f32[4096], %%y: out f32[4096]) level thread\n  team %d\n"
+                     "kernel @k(%%x: in f32[4096], %%y: inout f32[4096]) level thread\n  team %d\n"
                      "  subgroup %d\n  machine \"sm_90\"\n  groups 1\n{\n%s}\n",
                      c->lanes, c->subgroup, c->body);
     base_diagnostics diagnostics;
