@@ -40,31 +40,42 @@ static void declare_array(expand_state *state, const ir_op *user, base_dtype dty
         (expand_scratch){.user = user, .array = op->results[0], .token = op->results[1]};
 }
 
-/* Of the conversion and of those after it that use its array again. */
-static int64_t most_cells(expand_state *state, const ir_op *convert) {
-    int64_t most = expand_convert_cells(state, convert);
-    for (const ir_op *op = convert->next; op != NULL; op = op->next) {
+/* Of the conversions of the region that use the array of this one. */
+static int64_t cells_inside(expand_state *state, const ir_region *region, const ir_op *convert) {
+    int64_t most = 0;
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
         bool shares = op->opcode == IR_CONVERT && op->attributes.array != NULL &&
                       convert->anchor != NULL && strcmp(op->attributes.array, convert->anchor) == 0;
         int64_t cells = shares ? expand_convert_cells(state, op) : 0;
         most = cells > most ? cells : most;
+        for (int i = 0; i < op->region_count; i++) {
+            cells = cells_inside(state, op->regions[i], convert);
+            most = cells > most ? cells : most;
+        }
     }
     return most;
 }
 
-void expand_scratch_declare(expand_state *state, const ir_region *mapped) {
-    for (const ir_op *op = mapped->first; op != NULL; op = op->next) {
+/* An array is as large as its conversion needs, and as those do that use it again: in any sweep of
+ * the program, and perhaps before it. */
+static void declare_inside(expand_state *state, const ir_region *region, const ir_region *all) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
         const ir_value *operand = op->operand_count > 0 ? op->operands[0] : NULL;
         if (op->opcode == IR_REDUCE && expand_reduce_meets(state, op))
             declare_array(state, op, ir_monoid_state(op->attributes.monoid, operand->type.dtype),
                           ir_module_subgroups(state->module));
         bool own = op->opcode == IR_CONVERT && op->attributes.array == NULL;
-        int64_t cells = own ? most_cells(state, op) : 0;
+        int64_t cells = own ? expand_convert_cells(state, op) : 0;
+        int64_t others = cells > 0 ? cells_inside(state, all, op) : 0;
         if (cells > 0)
-            declare_array(state, op, operand->type.dtype, cells);
+            declare_array(state, op, operand->type.dtype, cells > others ? cells : others);
         for (int i = 0; i < op->region_count; i++)
-            expand_scratch_declare(state, op->regions[i]);
+            declare_inside(state, op->regions[i], all);
     }
+}
+
+void expand_scratch_declare(expand_state *state, const ir_region *mapped) {
+    declare_inside(state, mapped, mapped);
 }
 
 static bool stands_inside(const ir_op *op, const ir_op *outer) {
