@@ -78,9 +78,12 @@ static ir_value *reduce_lanes(expand_state *state, const ir_op *reduce, ir_value
     if (axis->lanes > 1) {
         value = build_collective(state, IR_COMBINE, reduce, value, ir_type_slots(dtype, 1));
         value->definer->attributes.lanes = all ? (ir_list){0} : axis->lane_bits;
-        value->scope = axis->subgroups > 1 ? IR_SCOPE_SUBGROUP : IR_SCOPE_GROUP;
+        value->scope = IR_SCOPE_SUBGROUP;
     }
-    return axis->subgroups > 1 ? value : expand_uniform(state, value);
+    if (axis->subgroups > 1)
+        return value;
+    value->scope = IR_SCOPE_GROUP; /* no lane has elements of its own left */
+    return expand_uniform(state, value);
 }
 
 /* The carries at the end of the reduced axis: slots folded, lanes combined, subgroups joined

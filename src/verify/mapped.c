@@ -9,6 +9,9 @@
  */
 #include "verify/verify_internal.h"
 
+#include "base/checked.h"
+#include "layout/conversion.h"
+
 #include <string.h>
 
 /* ---- layouts of values ---- */
@@ -229,6 +232,44 @@ static void rule_access_width(verify_state *state, const ir_op *op) {
             "%d elements of this access are not neighbours", op->attributes.access->width);
 }
 
+enum { MAX_POSITIONS = 1 << 16 }; /* of an axis whose owners are compared */
+
+/* Slots, lanes and subgroups that the team has. */
+static const layout_axis *compared_axis(const verify_state *state, const ir_value *value) {
+    const ir_module *module = state->module;
+    int number = value->layout.axis[0];
+    if (value->type.rank != 1 || number < 0 || number >= module->axis_count)
+        return NULL;
+    const layout_axis *digits = &module->axes[number].digits;
+    int64_t positions = 1;
+    bool holds = layout_axis_check(digits) == NULL && module->lanes <= MAX_POSITIONS;
+    for (int i = 0; holds && i < digits->count; i++)
+        holds = digits->digits[i].radix > 0 &&
+                base_checked_mul(positions, digits->digits[i].radix, &positions) &&
+                positions <= MAX_POSITIONS;
+    return holds ? digits : NULL;
+}
+
+/* What moves decides how; scratch can do all. */
+static void rule_convert_way(verify_state *state, const ir_op *op) {
+    const ir_module *module = state->module;
+    const layout_axis *from = compared_axis(state, op->operands[0]);
+    const layout_axis *to = compared_axis(state, op->results[0]);
+    layout_conversion conversion;
+    layout_fault fault;
+    int64_t size = 0;
+    if (from == NULL || to == NULL || op->attributes.mechanism == LAYOUT_SCRATCH ||
+        !layout_extent_known(&module->extents, op->results[0]->type.extent[0], &size))
+        return;
+    bool possible = layout_convert_axes(state->diagnostics->arena, from, to, size,
+                                        ir_module_subgroup_lanes(module),
+                                        ir_module_subgroups(module), &conversion, &fault);
+    if (!possible || conversion.class_ != op->attributes.mechanism)
+        verify_report(state, VERIFY_CONVERT_FORM, op,
+                      possible ? layout_class_name(conversion.class_) : "scratch",
+                      "the mechanism cannot do the work of the conversion");
+}
+
 /* Whole tiles are converted, from slots to slots, by what the plan decided. */
 static void rule_convert_form(verify_state *state, const ir_op *op) {
     const ir_value *from = op->operands[0], *to = op->results[0];
@@ -237,6 +278,8 @@ static void rule_convert_form(verify_state *state, const ir_op *op) {
         verify_report(state, VERIFY_CONVERT_FORM, op,
                       "forward, rename, shuffle or scratch, of tiles without steps",
                       "a conversion that says not how, or of a tile that does not lie in slots");
+    else
+        rule_convert_way(state, op);
 }
 
 static void check_value(verify_state *state, const ir_op *op, const ir_value *value, bool kept) {

@@ -34,7 +34,7 @@ static bool cluster_divides_grid(const ir_module *module) {
            groups % module->cluster == 0;
 }
 
-static void rule_team_form(verify_state *state) {
+void verify_team(verify_state *state) {
     const ir_module *module = state->module;
     bool subgroups = module->subgroup == 0 ||
                      (is_power_of_two(module->subgroup) && module->subgroup <= MAX_SUBGROUP &&
@@ -178,7 +178,6 @@ static void check_op(verify_state *state, const ir_op *op) {
 }
 
 void verify_thread_forms(verify_state *state) {
-    rule_team_form(state);
     rule_scratch_capacity(state);
     verify_walk(state, &state->module->body, check_op);
 }

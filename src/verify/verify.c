@@ -106,6 +106,8 @@ bool verify_module_with(const ir_module *module, const char *disabled, verify_ef
         verify_implements(&state);
     if (state.broken == 0 && module->level != IR_TILE)
         verify_axes(&state);
+    if (state.broken == 0 && module->level != IR_TILE)
+        verify_team(&state);
     if (state.broken == 0 && module->level == IR_MAPPED)
         verify_mapped(&state);
     if (state.broken == 0 && module->level != IR_THREAD)

@@ -78,6 +78,7 @@ void verify_thread_memory(verify_state *state);
  * unknown. */
 bool verify_is_identity(ir_monoid monoid, const ir_constant *constant, const ir_value *entering);
 /* Forms of what lanes do together, then what follows from them. */
+void verify_team(verify_state *state);
 void verify_thread_forms(verify_state *state);
 void verify_tokens(verify_state *state);
 void verify_hazards(verify_state *state); /* looks at no token */

@@ -72,6 +72,12 @@ kernel k(x: in f32[R, 64], y: out f32[R]) {
     program r: R
     y[r] = sum(x[r, arange(64, digits(lane 16 @2 | slot 4; replicate lane 2 @1))])
 }""", ["x=randn:3x64"]),
+    "every_lane_has_all_elements": ("""
+kernel k(x: in f32[R, 2], y: out f32[R]) {
+    program r: R
+    y[r] = max(x[r, arange(2, digits(slot 2; replicate lane 32))]) * sum(
+        x[r, arange(2, identity(32))])
+}""", ["x=randn:3x2"]),
     "sum_without_nan_of_padding": ("""
 kernel k(x: in f32[R, 15], y: out f32[R]) {
     program r: R
