@@ -19,6 +19,9 @@
  */
 #include "pass/expand_internal.h"
 
+#include "base/checked.h"
+#include "machine/machine.h"
+
 #include <string.h>
 
 /* ---- declaration ---- */
@@ -74,8 +77,39 @@ static void declare_inside(expand_state *state, const ir_region *region, const i
     }
 }
 
+/* What the machine has not is refused where the most is asked for. */
+static void check_capacity(expand_state *state) {
+    const ir_module *module = state->module;
+    const machine *planned = module->machine != NULL ? machine_find(module->machine) : NULL;
+    const ir_op *largest = NULL;
+    int64_t most = 0, bytes = 0;
+    for (const ir_op *op = module->body.first; op != NULL; op = op->next) {
+        int64_t own = 0;
+        if (op->opcode != IR_SCRATCH ||
+            !layout_extent_known(&module->extents, op->results[0]->type.extent[0], &own))
+            continue;
+        if (!base_checked_mul(own, base_dtype_size(op->results[0]->type.dtype), &own) ||
+            !base_checked_add(bytes, own, &bytes))
+            bytes = own = INT64_MAX;
+        largest = own > most ? op : largest;
+        most = own > most ? own : most;
+    }
+    if (planned == NULL || bytes <= planned->scratch_bytes || state->failed)
+        return;
+    state->failed = true;
+    base_diagnostics *d = state->diagnostics;
+    base_diagnostic *item = base_diagnostics_add(
+        d, "scratch-capacity", largest->location,
+        "reductions and conversions meet in more scratch than %s has", planned->name);
+    item->found =
+        base_diagnostics_text(d, "%lld bytes, here %lld", (long long)bytes, (long long)most);
+    item->expected = base_diagnostics_text(d, "at most %lld", (long long)planned->scratch_bytes);
+    item->hint = "convert fewer elements, or a narrower type";
+}
+
 void expand_scratch_declare(expand_state *state, const ir_region *mapped) {
     declare_inside(state, mapped, mapped);
+    check_capacity(state);
 }
 
 static bool stands_inside(const ir_op *op, const ir_op *outer) {

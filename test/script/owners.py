@@ -97,6 +97,12 @@ kernel k(x: in f32[R, 8, 64], y: out f32[R, 8]) {
 }
 # name -> (kernel, finding)
 REFUSED = {
+    "more_scratch_than_there_is": ("""
+kernel k(x: in f32[R, 32768], y: out i64[R, 32768], L: layout = identity(32768, slots=32)) {
+    program r: R
+    i = arange(32768, bits(14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, slots=32))
+    y[r, arange(32768, L)] = convert(i64(x[r, i]), L)
+}""", "k.croft:4:30: error: reductions and conversions meet in more scratch than sm_90 has"),
     "copies_that_one_lane_stores": ("""
 kernel k(y: inout f32[R, 64]) {
     program r: R
