@@ -15,7 +15,8 @@ bool pass_canonical_carries(ir_module *module, ir_op *op, const uint64_t *hashes
 /* Repeats what an op would need along two axes at once (an outer product of a tile with itself).
  * True when something was repeated; *stuck (else NULL) is an op for which that cannot be done. */
 bool pass_canonical_split(ir_module *module, const ir_op **stuck);
-/* Makes ranges of gathers by an arange, where the kernel fixes no layout. True when one was made. */
+/* Makes ranges of gathers by an arange, where the kernel fixes no layout. True when one was made.
+ */
 bool pass_canonical_ranges(ir_module *module);
 /* Gives anchors and makes the names of tiles unique. True when one is new. */
 bool pass_canonical_anchors(ir_module *module);

@@ -243,8 +243,7 @@ signature signature_union(signature_table *table, signature a, signature b) {
 }
 
 signature signature_indexed(signature_table *table, signature stored, signature sources) {
-    return signature_is_constant(table, sources) ? stored
-                                                 : signature_union(table, stored, sources);
+    return signature_is_constant(table, sources) ? stored : signature_union(table, stored, sources);
 }
 
 /* ---- reductions ---- */

@@ -20,7 +20,8 @@ TRANSPOSE = """kernel transpose16(source: in T[B, 16, 16], dest: out T[B, 16, 16
     dest[b, i % 16, i // 16] = source[b, i // 16, i % 16]
 }
 """
-ROWS = """kernel rows(x: in f32[R, 1009], y: out f32[R, 1009], L: layout = identity(1024, slots=4)) {
+ROWS = """kernel rows(x: in f32[R, 1009], y: out f32[R, 1009],
+            L: layout = identity(1024, slots=4)) {
     program row: R
     i = arange(1009, L)
     t = x[row, i]
