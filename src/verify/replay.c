@@ -72,16 +72,25 @@ static void replay_iteration(replay *r, const ir_op *op, int64_t index) {
         replay_copy(r, replay_of(r, op->results[i]), replay_of(r, yield->operands[i]));
 }
 
+/* Known whatever the data. */
+static bool is_certain(const replay *r, const ir_value *value) {
+    signature_value at = replay_at(r, replay_of(r, value), 0);
+    return r->signing && at.known && signature_is_constant(r->setting.table, at.mark);
+}
+
 static void replay_for(replay *r, const ir_op *op) {
-    const replay_value *bound[3];
+    int64_t bound[3] = {0}, span = 0;
     bool known = true;
     for (int i = 0; i < 3; i++) {
-        bound[i] = replay_of(r, op->operands[i]);
-        known = known && bound[i]->known;
+        const replay_value *value = replay_of(r, op->operands[i]);
+        signature_value at = replay_at(r, value, 0);
+        known = known && (r->signing ? signature_is_modelled(&at) : value->known);
+        bound[i] = at.number;
     }
-    int64_t lo = known ? replay_number(bound[0], 0) : 0,
-            hi = known ? replay_number(bound[1], 0) : 0;
-    int64_t step = known ? replay_number(bound[2], 0) : 1, span = 0;
+    const int64_t lo = bound[0], hi = bound[1], step = bound[2];
+    if (known && step < 1 && hi > lo && is_certain(r, op->operands[2]) && replay_is_news(r, op))
+        verify_report(r->state, VERIFY_LOOP_STEP, op, "a step above 0", "the step can be %lld",
+                      (long long)step);
     if (!known || step < 1 || !base_checked_sub(hi, lo, &span)) {
         forget_results(r, op);
         return;

@@ -18,6 +18,7 @@
 #include "verify/signature_internal.h"
 
 enum { REPLAY_ROUNDS = 6 };
+enum { REPLAY_EXTENTS = 16 /* of tensors */ };
 enum { REPLAY_WRITES = 1 << 13 /* that are remembered */ };
 /* Positions of a value: 1024 lanes of 128 slots. */
 enum { REPLAY_POSITIONS = 1 << 17, REPLAY_WORDS = REPLAY_POSITIONS / 64 };
@@ -27,6 +28,7 @@ typedef enum replay_plane {
     REPLAY_UNSET,
     REPLAY_STANDIN,
     REPLAY_UNNUMBERED, /* where a number of a `partly` known value is not known */
+    REPLAY_UNMODELLED, /* where a `modelled` value has no number of the model */
     REPLAY_PLANES
 } replay_plane;
 
@@ -43,10 +45,11 @@ typedef struct replay_value {
     uint64_t *plane[REPLAY_PLANES]; /* a bit for each position */
     bool known;                     /* integers and bools: the numbers are exact */
     bool partly;                    /* .. but where they are unnumbered */
-    replay_marks *marks;            /* signatures; NULL: constants */
-    int64_t *number;                /* by position; NULL until known once */
-    const ir_constant *literal;     /* every position holds it, or NULL */
-    const ir_constant *standin;     /* what stand-ins hold */
+    bool modelled; /* there are numbers of the model, where none is known, but where unmodelled */
+    replay_marks *marks;        /* signatures; NULL: constants */
+    int64_t *number;            /* by position; NULL until known once */
+    const ir_constant *literal; /* every position holds it, or NULL */
+    const ir_constant *standin; /* what stand-ins hold */
 } replay_value;
 
 typedef struct replay_array {
@@ -81,6 +84,8 @@ typedef struct replay {
     uint64_t iteration; /* the indices of all loops around, hashed */
     int64_t *sizes;
     int64_t group, loaded;
+    int64_t extents[REPLAY_EXTENTS]; /* those of tensors, each once */
+    int extent_count;
     int32_t run; /* groups replayed */
     const ir_value *when;
     int64_t work; /* that is left; 0: nothing is said any more */
@@ -159,6 +164,8 @@ void replay_share_marks(replay *r, replay_value *to, replay_marks *marks);
 /* The signatures (and, of integers, the numbers) of what an op computes. */
 void replay_marks_compute(replay *r, const ir_op *op);
 void replay_marks_load(replay *r, const ir_op *op, const uint64_t *active, bool decided);
+/* Whether an index comes from data. */
+bool replay_is_scattered(const replay *r, const ir_op *op, int position, int slots);
 void replay_marks_store(replay *r, const ir_op *op, int position, int64_t cell);
 
 /* ---- replay_lanes.c: ops by which lanes and slots meet ---- */

@@ -53,7 +53,7 @@ static replay_marks *marks_of_one(replay *r, signature mark) {
 void replay_forget(replay *r, replay_value *value) {
     if (r->unknown == NULL)
         r->unknown = marks_of_one(r, SIGNATURE_UNKNOWN);
-    value->known = value->partly = false;
+    value->known = value->partly = value->modelled = false;
     value->literal = NULL;
     replay_share_marks(r, value, r->unknown);
 }
@@ -72,15 +72,20 @@ signature_value replay_at(const replay *r, const replay_value *value, int positi
     int own = value->positions == 1 ? 0 : position;
     bool known =
         value->known || (value->partly && !replay_bit(value->plane[REPLAY_UNNUMBERED], own));
-    return (signature_value){.mark = mark_at(r, value, own, known),
-                             .known = known,
-                             .number = known ? replay_number(value, own) : 0};
+    bool modelled = known || (value->modelled && !replay_bit(value->plane[REPLAY_UNMODELLED], own));
+    signature_value at = {.mark = mark_at(r, value, own, known),
+                          .known = known,
+                          .modelled = modelled,
+                          .number = modelled ? replay_number(value, own) : 0};
+    if (!modelled && value->marks == NULL && value->literal != NULL)
+        at.modelled = signature_model_literal(value->literal, &at.number);
+    return at;
 }
 
 void replay_set_begin(replay *r, replay_value *value) {
     replay_share_marks(r, value, NULL);
     replay_share_marks(r, value, new_marks(r, value->positions));
-    value->known = value->partly = false;
+    value->known = value->partly = value->modelled = false;
     value->literal = NULL;
 }
 
@@ -92,12 +97,15 @@ void replay_set(replay *r, replay_value *value, int position, signature_value to
     uint64_t bit = UINT64_C(1) << (position % 64);
     uint64_t *unnumbered = &value->plane[REPLAY_UNNUMBERED][position / 64];
     *unnumbered = to.known ? *unnumbered & ~bit : *unnumbered | bit;
-    if (!to.known)
+    uint64_t *unmodelled = &value->plane[REPLAY_UNMODELLED][position / 64];
+    *unmodelled = signature_is_modelled(&to) ? *unmodelled & ~bit : *unmodelled | bit;
+    if (!signature_is_modelled(&to))
         return;
     if (value->number == NULL)
         value->number = BASE_NEW_ARRAY(r->arena, int64_t, value->positions);
     value->number[position] = to.number;
-    value->partly = true;
+    value->modelled = true;
+    value->partly = value->partly || to.known;
 }
 
 void replay_set_end(replay *r, replay_value *value) {
@@ -127,7 +135,7 @@ static bool comes_from_one(const replay *r, const ir_op *op, replay_marks **one)
 
 static bool may_share(const replay *r, const ir_op *op) {
     base_dtype dtype = op->results[0]->type.dtype;
-    if (!base_dtype_is_float(dtype))
+    if (!base_dtype_is_float(dtype) || r->setting.models)
         return false;
     if (op->opcode == IR_SELECT)
         return !replay_of(r, op->operands[0])->known && !replay_of(r, op->operands[0])->partly &&
@@ -205,6 +213,7 @@ static signature_value index_at(const replay *r, const ir_op *op, const ir_index
     const int operands[2] = {index->operand, index->vector};
     signature_value sum = signature_of_number(&r->setting, 0);
     int unknown = 0;
+    sum.modelled = true;
     for (int i = 0; i < 2; i++) {
         if (operands[i] < 0)
             continue;
@@ -217,6 +226,7 @@ static signature_value index_at(const replay *r, const ir_op *op, const ir_index
         sum.mark = signature_union(r->setting.table, sum.mark, part.mark);
         sum.number = (int64_t)((uint64_t)sum.number + (uint64_t)part.number);
         unknown += part.known ? 0 : 1;
+        sum.modelled = sum.modelled && signature_is_modelled(&part);
     }
     if (unknown > 0 && (index->affine.count > 0 || (index->operand >= 0 && index->vector >= 0)))
         sum.mark = SIGNATURE_UNKNOWN; /* a part of it has no name */
@@ -249,6 +259,39 @@ static int32_t writer_of(const replay *r, int positions, int position, int slots
     return r->lanes_are_programs ? r->run * r->lanes + lane : r->run;
 }
 
+/* What the cell holds for the position. */
+static signature_value content_at(const replay *r, const ir_op *op, int parameter, int position,
+                                  int slots, int64_t cell) {
+    const replay_tensor *tensor = &r->tensors[parameter];
+    if (tensor->mode != IR_IN && r->stored.open[parameter])
+        return signature_nothing(SIGNATURE_UNKNOWN);
+    const signature_cell *stored =
+        tensor->mode == IR_IN ? NULL : signature_memory_find(&r->stored, parameter, cell);
+    int positions = replay_of(r, op->results[0])->positions;
+    if (stored != NULL && !stored->torn &&
+        stored->writer == writer_of(r, positions, position, slots))
+        return stored->value;
+    if (stored == NULL && tensor->mode != IR_OUT)
+        return signature_element(&r->setting, parameter, op->results[0]->type.dtype, cell);
+    return signature_nothing(SIGNATURE_UNKNOWN);
+}
+
+/* The number that the model has for what is loaded by indices that are not known. */
+static void model_load(const replay *r, const ir_op *op, int parameter, int position, int slots,
+                       const signature_value index[IR_MAX_RANK], signature_value *value) {
+    const replay_tensor *tensor = &r->tensors[parameter];
+    int64_t cell = 0;
+    for (int d = 0; d < op->attributes.access->rank; d++) {
+        if (!signature_is_modelled(&index[d]) || index[d].number < 0 ||
+            index[d].number >= tensor->extent[d])
+            return;
+        cell = cell * tensor->extent[d] + index[d].number;
+    }
+    signature_value content = content_at(r, op, parameter, position, slots, cell);
+    value->modelled = signature_is_modelled(&content);
+    value->number = content.number;
+}
+
 static signature_value element_at(const replay *r, const ir_op *op, int parameter, int position,
                                   int slots) {
     const replay_tensor *tensor = &r->tensors[parameter];
@@ -259,23 +302,13 @@ static signature_value element_at(const replay *r, const ir_op *op, int paramete
     for (int d = 0; d < op->attributes.access->rank; d++)
         if (index[d].known && (index[d].number < 0 || index[d].number >= tensor->extent[d]))
             return signature_nothing(SIGNATURE_OUTSIDE);
-    if (tensor->mode == IR_IN && !known)
+    if (known)
+        value = content_at(r, op, parameter, position, slots, cell);
+    else if (tensor->mode == IR_IN)
         value = signature_element_at(&r->setting, parameter, index, op->attributes.access->rank);
-    if (!known || r->stored.open[parameter]) {
-        if (tensor->mode != IR_IN)
-            return value;
-    }
-    if (known) {
-        const signature_cell *stored =
-            tensor->mode == IR_IN ? NULL : signature_memory_find(&r->stored, parameter, cell);
-        int positions = replay_of(r, op->results[0])->positions;
-        if (stored != NULL && !stored->torn &&
-            stored->writer == writer_of(r, positions, position, slots))
-            value = stored->value;
-        else if (stored == NULL && tensor->mode != IR_OUT)
-            value = signature_element(&r->setting, parameter, op->results[0]->type.dtype, cell);
-    }
     value.mark = signature_indexed(r->setting.table, value.mark, sources);
+    if (!known && r->setting.models)
+        model_load(r, op, parameter, position, slots, index, &value);
     return value;
 }
 
@@ -283,6 +316,7 @@ static signature_value fill_at(const replay *r, const ir_op *op, int position) {
     const ir_access *access = op->attributes.access;
     signature_value zero = signature_of_number(&r->setting, 0);
     zero.known = !base_dtype_is_float(op->results[0]->type.dtype);
+    zero.modelled = true;
     if (access->fill >= 0)
         zero = replay_at(r, replay_of(r, op->operands[access->fill]), position);
     return signature_filled(&r->setting, zero);
@@ -291,6 +325,35 @@ static signature_value fill_at(const replay *r, const ir_op *op, int position) {
 static bool stands_outside(const replay_value *value, int position) {
     return replay_bit(value->plane[REPLAY_OUTSIDE], position) ||
            replay_bit(value->plane[REPLAY_UNSET], position);
+}
+
+/* The access happens outside of the tensor: by an index that is known whatever the data, or by one
+ * that nothing but the mask keeps inside. */
+static bool goes_outside(const replay *r, const ir_op *op, const replay_tensor *tensor,
+                         int position, int slots) {
+    const ir_access *access = op->attributes.access;
+    bool masked = false;
+    if (access->mask_kind == IR_MASK_BITS) {
+        signature_value mask = replay_at(r, replay_of(r, op->operands[access->mask]), position);
+        masked = signature_is_modelled(&mask);
+        if (!masked || mask.number == 0)
+            return false;
+    }
+    for (int d = 0; d < access->rank; d++) {
+        signature_value index = index_at(r, op, &access->index[d], position, slots);
+        bool certain = index.known && signature_is_constant(r->setting.table, index.mark);
+        bool guarded = masked && !access->index[d].inside && signature_is_modelled(&index);
+        if ((certain || guarded) && (index.number < 0 || index.number >= tensor->extent[d]))
+            return true;
+    }
+    return false;
+}
+
+static void check_inside(replay *r, const ir_op *op, const replay_tensor *tensor, int position,
+                         int slots) {
+    if (r->setting.models && goes_outside(r, op, tensor, position, slots) && replay_is_news(r, op))
+        verify_report(r->state, VERIFY_ACCESS_INSIDE, op, "an index inside, or a mask",
+                      "an index is outside of the tensor");
 }
 
 /* Where the mask is known: the element or the fill. Else either. */
@@ -307,6 +370,8 @@ void replay_marks_load(replay *r, const ir_op *op, const uint64_t *active, bool 
         signature_value value = signature_nothing(SIGNATURE_OUTSIDE);
         if (!stands_outside(result, p)) {
             bool on = !decided || replay_bit(active, p);
+            if (on && (decided || access->mask_kind == IR_MASK_BITS))
+                check_inside(r, op, &r->tensors[parameter], p, slots);
             value = on ? element_at(r, op, parameter, p, slots) : fill_at(r, op, p);
             if (!decided && access->mask >= 0) {
                 signature_value mask = replay_at(r, replay_of(r, op->operands[access->mask]), p);
@@ -318,16 +383,22 @@ void replay_marks_load(replay *r, const ir_op *op, const uint64_t *active, bool 
     replay_set_end(r, result);
 }
 
-void replay_marks_store(replay *r, const ir_op *op, int position, int64_t cell) {
+bool replay_is_scattered(const replay *r, const ir_op *op, int position, int slots) {
     const ir_access *access = op->attributes.access;
+    for (int d = 0; d < access->rank; d++) {
+        signature mark = index_at(r, op, &access->index[d], position, slots).mark;
+        if (mark != SIGNATURE_UNKNOWN && !signature_is_constant(r->setting.table, mark))
+            return true;
+    }
+    return false;
+}
+
+void replay_marks_store(replay *r, const ir_op *op, int position, int64_t cell) {
     const ir_value *value = ir_op_stored(op);
     int positions = replay_of(r, value)->positions, slots = ir_type_slot_count(&value->type);
     int parameter = parameter_of(r, op);
-    for (int d = 0; d < access->rank; d++) {
-        signature_value index = index_at(r, op, &access->index[d], position, slots);
-        if (!signature_is_constant(r->setting.table, index.mark))
-            r->stored.open[parameter] = true;
-    }
+    if (replay_is_scattered(r, op, position, slots))
+        r->stored.doubtful[parameter] = true;
     signature_cell stored = {.tensor = parameter,
                              .cell = cell,
                              .op = op,

@@ -157,6 +157,8 @@ static void write_cells(replay *r, const ir_op *op, replay_tensor *tensor, int p
             continue;
         if (!replay_cell(r, op, tensor, p, slots, &cell)) {
             replay_open(r, tensor);
+            if (r->signing && replay_is_scattered(r, op, p, slots))
+                r->stored.doubtful[tensor - r->tensors] = true;
             continue;
         }
         if (r->signing)
@@ -187,12 +189,17 @@ void replay_store(replay *r, const ir_op *op) {
 }
 
 /* ---- private arrays ---- */
-static bool cell_of(const replay *r, const ir_op *op, const replay_array *array, int64_t *cell) {
+static bool cell_of(replay *r, const ir_op *op, const replay_array *array, int64_t *cell) {
     const replay_value *number = replay_of(r, op->operands[1]);
     if (!number->known || array->words == 0)
         return false;
     *cell = replay_number(number, 0);
-    return *cell >= 0 && *cell < array->cells;
+    bool inside = *cell >= 0 && *cell < array->cells;
+    if (!inside && r->when == NULL && replay_is_news(r, op))
+        verify_report(r->state, VERIFY_CELL_INSIDE, op, "a cell of the array",
+                      "the cell can be %lld, where the array has %lld", (long long)*cell,
+                      (long long)array->cells);
+    return inside;
 }
 
 static void pull_held(replay *r, const replay_array *array, int64_t cell, replay_value *result) {

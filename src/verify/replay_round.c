@@ -18,8 +18,12 @@ enum {
     TILE_WORK = 30000,     /* and elements of the tile program; */
     USUAL_POSITIONS = 256, /* of a vector; wider teams take more work, */
     WIDEST = 32,           /* at most that many times as much */
-    THOROUGH = 60          /* times that, when there is time */
+    SHARE = 4              /* a round takes at most one part of so many */
 };
+
+/* When there is time, by verify_effort. */
+static const int64_t more_times[] = {1, 60, 240};
+static const int more_rounds[] = {0, 6, 26};
 
 bool replay_in_step(const replay *r) {
     const char *name = r->state->module->machine;
@@ -61,6 +65,11 @@ static bool run_tile(replay *r) {
 static void start_signing(replay *r) {
     const ir_module *module = r->state->module;
     r->setting.loaded = r->loaded;
+    r->setting.models = r->state->effort != VERIFY_USUAL;
+    if (r->setting.models) { /* what one round takes says nothing about others; no name lives on */
+        r->group_work = r->group_tile_work = 0;
+        r->setting.table = signature_table_create(r->arena);
+    }
     /* groups of a cluster share the work of a program: that is not followed */
     r->signing = module->implements != NULL && module->cluster <= 1 &&
                  r->signed_work > r->group_work && *r->tile_work > r->group_tile_work;
@@ -104,10 +113,15 @@ static void replay_groups(replay *r, int64_t groups) {
 /* False: the signatures took more work than was left, and nothing was compared. */
 static bool replay_sized(replay *r, int64_t groups) {
     int64_t *left = r->signing ? &r->signed_work : &r->unsigned_work;
-    bool whole = r->signing;
-    r->work = *left;
+    bool whole = r->signing, thorough = r->state->effort != VERIFY_USUAL;
+    /* a round that takes too much leaves something to the others */
+    int64_t kept = r->signing && thorough ? *left - *left / SHARE : 0;
+    int64_t tile_kept = thorough ? *r->tile_work - *r->tile_work / SHARE : 0;
+    r->work = *left - kept;
+    *r->tile_work -= tile_kept;
     replay_groups(r, groups);
-    *left = r->work;
+    *left = kept + (r->work > 0 ? r->work : 0);
+    *r->tile_work = tile_kept + (*r->tile_work > 0 ? *r->tile_work : 0);
     whole = !whole || (r->signing && r->work > 0);
     if (r->signing && whole && r->state->broken == 0)
         signature_compare(r->state, &r->setting, &r->wanted, &r->stored);
@@ -151,10 +165,13 @@ static bool is_new(const replay *r, const int64_t *before, int round) {
 void replay_rounds(replay *r) {
     const ir_module *module = r->state->module;
     int64_t count = module->extents.symbol_count;
-    int64_t *before = BASE_NEW_ARRAY(r->arena, int64_t, count * REPLAY_ROUNDS + 1);
+    const verify_effort effort = r->state->effort;
+    bool thorough = effort != VERIFY_USUAL;
+    int rounds = REPLAY_ROUNDS + (count > 0 ? more_rounds[effort] : 0);
+    int64_t *before = BASE_NEW_ARRAY(r->arena, int64_t, count * rounds + 1);
     r->lanes_are_programs = lanes_are_programs(module);
     r->unsigned_work = WORK;
-    int64_t times = r->state->effort == VERIFY_THOROUGH ? THOROUGH : 1;
+    int64_t times = more_times[effort];
     int64_t wider = r->positions / USUAL_POSITIONS;
     times *= wider < 1 ? 1 : wider < WIDEST ? wider : WIDEST;
     r->signed_work = SIGNED_WORK * times;
@@ -163,9 +180,9 @@ void replay_rounds(replay *r) {
     int64_t tile_work = TILE_WORK * times;
     r->tile_work = r->tile != NULL ? signature_tile_work(r->tile) : &tile_work;
     *r->tile_work = tile_work;
-    for (int round = 0; round < REPLAY_ROUNDS && r->unsigned_work > 0; round++) {
+    for (int round = 0; round < rounds && (thorough || r->unsigned_work > 0); round++) {
         replay_choose_sizes(r, round);
-        if (count > 0 && !is_new(r, before, round))
+        if (count > 0 && !thorough && !is_new(r, before, round))
             continue;
         memcpy(&before[round * count], r->sizes, sizeof(int64_t) * (size_t)count);
         replay_round(r, round);

@@ -32,6 +32,9 @@ static int64_t step_of(const ir_module *module, int64_t symbol, bool *programs) 
         int64_t own = layout_axis_chunk(&axis->digits), known = 0;
         if (axis->is_program) {
             *programs = *programs || uses;
+            if (own > 1 && axis->program >= 0 &&
+                axis->program < module->program_count) /* lanes have programs */
+                own *= module->programs[axis->program].step;
             lanes = uses && own > lanes ? own : lanes;
             continue;
         }
@@ -54,6 +57,71 @@ static int64_t chosen_size(const ir_module *module, int64_t symbol, int round) {
     return !programs ? of_elements[round] : step > 1 ? of_lanes[round] : of_groups[round];
 }
 
+/* An axis that is counted by the symbol has no two whole steps and a part, and twice the size would
+ * make it longer. */
+static bool is_short(replay *r, int64_t symbol, int64_t step) {
+    const ir_module *module = r->state->module;
+    for (int i = 0; i < module->axis_count; i++) {
+        const layout_extent *extent = module->axes[i].extent;
+        int64_t now = 0, then = 0;
+        if (module->axes[i].is_program || !formula_uses(extent, symbol) ||
+            !layout_extent_evaluate(extent, r->sizes, &now) || now > 2 * step)
+            continue;
+        r->sizes[symbol] *= 2;
+        bool longer = layout_extent_evaluate(extent, r->sizes, &then) && then > now;
+        r->sizes[symbol] /= 2;
+        if (longer)
+            return true;
+    }
+    return false;
+}
+
+/* One more than the n-th known extent of a tensor, so that programs come to its end; 0: none. */
+static int64_t beyond_known(const ir_module *module, int64_t n) {
+    int64_t extents[REPLAY_EXTENTS], count = 0;
+    for (int i = 0; i < module->parameter_count; i++) {
+        const ir_parameter *parameter = &module->parameters[i];
+        for (int d = 0; parameter->is_tensor && d < parameter->value->type.rank; d++) {
+            int64_t known = 0;
+            bool is_new =
+                layout_extent_known(&module->extents, parameter->value->type.extent[d], &known) &&
+                known > 1 && count < REPLAY_EXTENTS;
+            for (int64_t k = 0; k < count; k++)
+                is_new = is_new && extents[k] != known;
+            if (is_new)
+                extents[count++] = known;
+        }
+    }
+    return count > 0 ? extents[n % count] + 1 : 0;
+}
+
+/* One symbol in turn is large, two whole steps of its axis and a part, the others are small; once
+ * all are as long as some loops of kernels that count in steps. */
+static void vary_sizes(replay *r, int round) {
+    enum { DOUBLED = 3, LARGE = 34 };
+    const ir_module *module = r->state->module;
+    int64_t count = module->extents.symbol_count, turn = (round - REPLAY_ROUNDS) % (count + 1);
+    for (int64_t i = 0; i < count; i++)
+        if (!module->extents.symbols[i].known)
+            r->sizes[i] = turn == count ? LARGE + i : 2 + (i + round) % 4;
+    if (turn == count || module->extents.symbols[turn].known)
+        return;
+    bool programs = false;
+    int64_t step = step_of(module, turn, &programs);
+    int64_t beyond = beyond_known(module, (round - REPLAY_ROUNDS) / (count + 1));
+    r->sizes[turn] = !programs ? 2 * step + 3 + round % 4 : beyond > 0 ? beyond : step + 4;
+    for (int doubled = 0; doubled < DOUBLED && is_short(r, turn, step); doubled++)
+        r->sizes[turn] *= 2; /* half of it, for one, may be the extent */
+}
+
+static void add_extent(replay *r, int64_t extent) {
+    for (int i = 0; i < r->extent_count; i++)
+        if (r->extents[i] == extent)
+            return;
+    if (r->extent_count < REPLAY_EXTENTS)
+        r->extents[r->extent_count++] = extent;
+}
+
 /* False when no call has the sizes. */
 static bool start_tensor(replay *r, const ir_parameter *parameter, replay_tensor *tensor) {
     *tensor = (replay_tensor){.value = parameter->value, .mode = parameter->mode, .cells = 1};
@@ -62,6 +130,7 @@ static bool start_tensor(replay *r, const ir_parameter *parameter, replay_tensor
                                     &tensor->extent[d]) ||
             tensor->extent[d] < 0)
             return false;
+        add_extent(r, tensor->extent[d]);
         if (!base_checked_mul(tensor->cells, tensor->extent[d], &tensor->cells))
             return false;
     }
@@ -72,15 +141,19 @@ static bool start_tensor(replay *r, const ir_parameter *parameter, replay_tensor
 
 void replay_choose_sizes(replay *r, int round) {
     const ir_module *module = r->state->module;
+    int chosen = round % REPLAY_ROUNDS;
     for (int64_t i = 0; i < module->extents.symbol_count; i++)
         r->sizes[i] = module->extents.symbols[i].known ? module->extents.symbols[i].value
-                                                       : chosen_size(module, i, round);
+                                                       : chosen_size(module, i, chosen);
+    if (round >= REPLAY_ROUNDS)
+        vary_sizes(r, round);
 }
 
 bool replay_start_round(replay *r, int round) {
     static const int64_t loaded[REPLAY_ROUNDS] = {1, 0, 3, 1, 2, 4};
     const ir_module *module = r->state->module;
-    r->loaded = loaded[round];
+    r->loaded = loaded[round % REPLAY_ROUNDS];
+    r->extent_count = 0;
     memset(r->writes, 0, sizeof(uint64_t) * REPLAY_WRITES);
     r->write_count = 0;
     r->run = 0;
@@ -88,5 +161,7 @@ bool replay_start_round(replay *r, int round) {
         if (module->parameters[i].is_tensor && module->parameters[i].value != NULL &&
             !start_tensor(r, &module->parameters[i], &r->tensors[i]))
             return false;
+    r->setting.extents = r->extents;
+    r->setting.extent_count = r->extent_count;
     return true;
 }

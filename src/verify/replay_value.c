@@ -21,7 +21,7 @@ int64_t replay_number(const replay_value *value, int position) {
 
 void replay_clear(replay *r, replay_value *value) {
     memset(value->plane[0], 0, sizeof(uint64_t) * (size_t)(value->words * REPLAY_PLANES));
-    value->known = value->partly = false;
+    value->known = value->partly = value->modelled = false;
     value->literal = value->standin = NULL;
     replay_share_marks(r, value, NULL);
 }
@@ -30,7 +30,7 @@ int64_t *replay_numbers(replay *r, replay_value *value) {
     if (value->number == NULL)
         value->number = BASE_NEW_ARRAY(r->arena, int64_t, value->positions);
     value->known = true;
-    value->partly = false;
+    value->partly = value->modelled = false;
     r->work -= value->positions;
     return value->number;
 }
@@ -41,15 +41,16 @@ void replay_copy(replay *r, replay_value *to, const replay_value *from) {
             to->plane[plane][w] = replay_word(from, (replay_plane)plane, w);
     to->literal = from->literal;
     to->standin = from->standin;
-    to->known = to->partly = false;
+    to->known = to->partly = to->modelled = false;
     replay_share_marks(r, to, from->marks);
-    if (!from->known && !from->partly)
+    if (!from->known && !from->modelled)
         return;
     int64_t *numbers = replay_numbers(r, to);
     for (int p = 0; p < to->positions; p++)
         numbers[p] = replay_number(from, p);
     to->known = from->known;
     to->partly = from->partly;
+    to->modelled = from->modelled;
 }
 
 /* ---- leaves ---- */

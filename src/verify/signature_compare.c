@@ -63,6 +63,11 @@ static void compare_wanted(verify_state *state, const signature_setting *setting
         said[cell->tensor] = true;
         report(state, setting, VERIFY_SAME_ELEMENTS, cell, other->op,
                "what the tile program stores there", "is computed from other elements");
+    } else if (!cell->torn && !other->torn && signature_is_modelled(&cell->value) &&
+               signature_is_modelled(&other->value) && cell->value.number != other->value.number) {
+        said[cell->tensor] = true;
+        report(state, setting, VERIFY_SAME_ELEMENTS, cell, other->op,
+               "the number that the tile program stores there", "is another number");
     }
 }
 
@@ -81,11 +86,13 @@ void signature_compare(verify_state *state, const signature_setting *setting,
         BASE_NEW_ARRAY(state->diagnostics->arena, bool, state->module->parameter_count + 1);
     for (int i = 0; i < state->module->parameter_count; i++) {
         said[i] = wanted->open[i] || stored->open[i];
-        if (stored->doubtful[i] && !wanted->open[i])
-            verify_report(state, VERIFY_COVERS,
-                          store_to(&state->module->body, state->module->parameters[i].value),
-                          "the stores of the tile program, which are made whatever the data",
-                          "a store depends on data");
+        if (!stored->doubtful[i] || wanted->open[i] || wanted->scattered[i])
+            continue;
+        said[i] = true;
+        verify_report(state, VERIFY_COVERS,
+                      store_to(&state->module->body, state->module->parameters[i].value),
+                      "the stores of the tile program, which are made whatever the data",
+                      "a store depends on data");
     }
     for (int64_t i = 0; i < wanted->capacity; i++)
         if (wanted->cells[i].tensor >= 0 && !said[wanted->cells[i].tensor])

@@ -17,7 +17,10 @@ typedef struct signature_setting {
     const int64_t *sizes; /* by symbol */
     int64_t size_count;
     int round;
-    int64_t loaded; /* one of the integers that tensors hold */
+    int64_t loaded;         /* one of the integers that tensors hold */
+    bool models;            /* numbers stand for floats too, and integers are chosen at random */
+    const int64_t *extents; /* of tensors, that those integers lie around */
+    int extent_count;
 } signature_setting;
 
 /* ---- signature_setting.c ---- */
@@ -47,6 +50,21 @@ signature_value signature_either(const signature_setting *setting, signature_val
 /* Which side a branch takes whose condition is not known: the same for the same condition, so that
  * both runs go one way. False: its sources are not known. */
 bool signature_side(const signature_setting *setting, signature_value condition, bool *side);
+
+/* ---- signature_model.c ---- */
+/* The float of a name. */
+int64_t signature_model_named(uint64_t name);
+/* False: NaN. */
+bool signature_model_literal(const ir_constant *constant, int64_t *number);
+/* `value`, which an op makes of the operands, with its number where it is not known. `op` is asked
+ * for the types of a cast only. */
+signature_value signature_model_op(const signature_setting *setting, const ir_op *op,
+                                   ir_opcode opcode, base_dtype dtype,
+                                   const signature_value *operands, int count,
+                                   signature_value value);
+/* The same of a choice. */
+signature_value signature_model_either(signature_value condition, signature_value a,
+                                       signature_value b, signature_value value);
 
 static inline signature_value signature_nothing(signature mark) {
     return (signature_value){.mark = mark};

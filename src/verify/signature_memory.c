@@ -23,12 +23,14 @@ void signature_memory_start(signature_memory *memory, base_arena *arena, int par
         memory->cells = new_cells(arena, FIRST_CAPACITY);
         memory->open = BASE_NEW_ARRAY(arena, bool, parameters + 1);
         memory->doubtful = BASE_NEW_ARRAY(arena, bool, parameters + 1);
+        memory->scattered = BASE_NEW_ARRAY(arena, bool, parameters + 1);
     }
     for (int64_t i = 0; i < memory->capacity && memory->count > 0; i++)
         memory->cells[i].tensor = -1;
     memory->count = 0;
     memset(memory->open, 0, sizeof(bool) * (size_t)parameters);
     memset(memory->doubtful, 0, sizeof(bool) * (size_t)parameters);
+    memset(memory->scattered, 0, sizeof(bool) * (size_t)parameters);
 }
 
 /* Where the cell is, or where it would be. */

@@ -13,13 +13,18 @@
 #include "ir/module.h"
 #include "verify/signature_table_internal.h"
 
-/* Integers and bools: the number, when it is known. */
+/* Of integers and bools that are known: the number. Of others the number that stands for the value
+ * in the model (signature_model.c), where there is one. */
 typedef struct signature_value {
     signature mark;
-    bool known;
+    bool known, modelled;
     bool literal; /* of literals alone: a pass may have written it as one */
     int64_t number;
 } signature_value;
+
+static inline bool signature_is_modelled(const signature_value *value) {
+    return value->known || value->modelled;
+}
 
 typedef struct signature_cell {
     int64_t cell;
@@ -37,7 +42,8 @@ typedef struct signature_memory {
     signature_cell *cells;
     int64_t count, capacity; /* a power of two */
     bool *open;              /* by parameter: it was stored to by what was not followed, */
-    bool *doubtful;          /* .. by a store whose mask depends on data */
+    bool *doubtful;          /* .. by a store whose mask or index depends on data */
+    bool *scattered;         /* a store has an index that depends on data, which was followed */
 } signature_memory;
 
 void signature_memory_start(signature_memory *memory, base_arena *arena, int parameters);

@@ -26,15 +26,46 @@ static int64_t chosen_number(const signature_setting *setting, uint64_t choice) 
                         : setting->sizes[(at - 1) / 2] - (int64_t)(at % 2);
 }
 
+/* The same at random: at the edges of what may be an index, inside, or small. */
+static int64_t random_number(const signature_setting *setting, signature_value value) {
+    enum { EDGES = 4, ENDS = 4, INSIDE = 4, KINDS = 16, SMALL = 9, APART = 5 };
+    uint64_t name = signature_hash(setting->table, value.mark) / KINDS;
+    uint64_t random = (uint64_t)signature_model_named(signature_hash(setting->table, value.mark) +
+                                                      (uint64_t)setting->round);
+    uint64_t kind = (name + APART * (uint64_t)setting->round) % KINDS; /* each, in so many rounds */
+    const int64_t edges[EDGES] = {-1, -1, 1, setting->loaded};
+    random /= KINDS;
+    if (kind < EDGES)
+        return edges[kind];
+    if (kind >= EDGES + ENDS + INSIDE || setting->extent_count == 0)
+        return 2 + (int64_t)(random % SMALL);
+    int64_t extent = setting->extents[random % (uint64_t)setting->extent_count];
+    random /= (uint64_t)setting->extent_count;
+    return kind < EDGES + ENDS ? extent - (int64_t)(kind % 2)
+           : extent > 0        ? (int64_t)(random % (uint64_t)extent)
+                               : 0;
+}
+
+static int64_t random_bit(const signature_setting *setting, signature_value value) {
+    uint64_t hash = signature_hash(setting->table, value.mark);
+    if (setting->models)
+        hash = (uint64_t)signature_model_named(hash + (uint64_t)setting->round);
+    return (int64_t)(hash >> 9 & 1);
+}
+
 static signature_value named(const signature_setting *setting, const uint64_t *words, int count,
                              base_dtype dtype) {
     uint64_t choice = words[count - 1];
     signature_value value = {.mark = signature_source(setting->table, words, count)};
     value.known = !base_dtype_is_float(dtype);
-    value.number = !value.known ? 0
+    value.modelled = value.known || setting->models;
+    value.number = !value.modelled ? 0
+                   : !value.known
+                       ? signature_model_named(signature_hash(setting->table, value.mark))
                    : dtype == BASE_BOOL
-                       ? (int64_t)(signature_hash(setting->table, value.mark) >> 9 & 1)
-                       : explore_wrapped(dtype, chosen_number(setting, choice));
+                       ? random_bit(setting, value)
+                       : explore_wrapped(dtype, setting->models ? random_number(setting, value)
+                                                                : chosen_number(setting, choice));
     return value;
 }
 
@@ -70,8 +101,11 @@ signature_value signature_of_number(const signature_setting *setting, int64_t nu
 
 signature_value signature_of_literal(const signature_setting *setting,
                                      const ir_constant *constant) {
-    if (base_dtype_is_float(constant->dtype))
-        return signature_nothing(signature_literal(setting->table, constant));
+    if (base_dtype_is_float(constant->dtype)) {
+        signature_value real = signature_nothing(signature_literal(setting->table, constant));
+        real.modelled = signature_model_literal(constant, &real.number);
+        return real;
+    }
     signature_value value = signature_of_number(setting, constant->integer);
     value.literal = true;
     return value;
@@ -108,8 +142,8 @@ signature_value signature_either(const signature_setting *setting, signature_val
     signature both = signature_union(setting->table, a.mark, b.mark);
     signature all = signature_union(setting->table, both, condition.mark);
     if (a.mark == b.mark && all != both && !numbers)
-        return signature_nothing(SIGNATURE_UNKNOWN); /* one value, a pass may have seen, or two */
-    return signature_nothing(all);
+        all = SIGNATURE_UNKNOWN; /* one value, a pass may have seen, or two */
+    return signature_model_either(condition, a, b, signature_nothing(all));
 }
 
 /* Sizes, programs and positions that enter arithmetic are sources by their number; 0 is not, as it
@@ -178,8 +212,8 @@ static bool compared(const signature_setting *setting, ir_opcode opcode, signatu
     return true;
 }
 
-signature_value signature_combined(const signature_setting *setting, ir_opcode opcode,
-                                   base_dtype dtype, signature_value a, signature_value b) {
+static signature_value combined(const signature_setting *setting, ir_opcode opcode,
+                                base_dtype dtype, signature_value a, signature_value b) {
     signature_value result;
     if (!a.known && !b.known && compared(setting, opcode, a, b, &result))
         return result;
@@ -195,6 +229,13 @@ signature_value signature_combined(const signature_setting *setting, ir_opcode o
         return signature_nothing(mark);
     return numbered(setting, mark, explore_wrapped(dtype, function(dtype, a.number, b.number)),
                     a.literal && b.literal);
+}
+
+signature_value signature_combined(const signature_setting *setting, ir_opcode opcode,
+                                   base_dtype dtype, signature_value a, signature_value b) {
+    const signature_value operands[] = {a, b};
+    return signature_model_op(setting, NULL, opcode, dtype, operands, 2,
+                              combined(setting, opcode, dtype, a, b));
 }
 
 /* A function of a constant may be computed before the kernel runs; as the identity it would begin a
@@ -237,14 +278,18 @@ signature_value signature_computed(const signature_setting *setting, const ir_op
         return operands[0];
     if (op->opcode == IR_SELECT)
         return signature_either(setting, operands[0], operands[1], operands[2]);
-    if (op->opcode == IR_CAST)
-        return converted(setting, op, operands[0]);
-    if (count == 1)
-        return unary(setting, op, operands[0]);
     if (count == 2)
         return signature_combined(setting, op->opcode, dtype, operands[0], operands[1]);
-    signature all = signature_union(setting->table, operands[0].mark, operands[1].mark);
-    return signature_nothing(signature_union(setting->table, all, operands[2].mark));
+    signature_value value = {0};
+    if (op->opcode == IR_CAST) {
+        value = converted(setting, op, operands[0]);
+    } else if (count == 1) {
+        value = unary(setting, op, operands[0]);
+    } else {
+        value.mark = signature_union(setting->table, operands[0].mark, operands[1].mark);
+        value.mark = signature_union(setting->table, value.mark, operands[2].mark);
+    }
+    return signature_model_op(setting, op, op->opcode, dtype, operands, count, value);
 }
 
 bool signature_side(const signature_setting *setting, signature_value condition, bool *side) {

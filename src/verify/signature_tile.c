@@ -113,7 +113,7 @@ static bool hand_on(signature_tile_run *run, int count, ir_value *const *to,
 static bool bound_of(signature_tile_run *run, const ir_value *value, int64_t *number) {
     const signature_tile *tile = signature_tile_of(run, value);
     *number = tile->count == 1 ? tile->items[0].number : 0;
-    return tile->count == 1 && tile->items[0].known;
+    return tile->count == 1 && signature_is_modelled(&tile->items[0]);
 }
 
 static bool run_iteration(signature_tile_run *run, const ir_op *op, int64_t index) {

@@ -22,6 +22,8 @@ typedef struct access_cell {
     bool known;   /* the cell */
     bool checked; /* an index that is not known may be outside */
     int64_t cell;
+    bool modelled, modelled_outside; /* by the numbers of the model, where it is not known */
+    int64_t modelled_cell;
     signature sources; /* of all indices */
     signature_value index[IR_MAX_RANK];
 } access_cell;
@@ -71,11 +73,16 @@ static signature_value index_value(const signature_tile_run *run, const access_r
 
 static access_cell cell_of(const signature_tile_run *run, const access_run *a,
                            const signature_walk *walk) {
-    access_cell c = {.known = true, .sources = SIGNATURE_CONSTANT};
+    access_cell c = {.known = true, .modelled = true, .sources = SIGNATURE_CONSTANT};
     for (int d = 0; d < a->access->rank; d++) {
         signature_value value = index_value(run, a, d, walk);
         c.index[d] = value;
         c.sources = signature_union(run->setting->table, c.sources, value.mark);
+        c.modelled = c.modelled && signature_is_modelled(&value);
+        if (value.number < 0 || value.number >= a->extent[d])
+            c.modelled_outside = true;
+        else
+            c.modelled_cell = c.modelled_cell * a->extent[d] + value.number;
         if (!value.known) {
             c.known = false;
             c.checked = c.checked || !a->access->index[d].inside;
@@ -105,27 +112,35 @@ static signature_walk walk_of(const signature_tile *tile) {
 }
 
 /* ---- loads ---- */
-static signature_value stored_value(const signature_tile_run *run, const access_run *a,
-                                    const access_cell *c) {
-    const ir_parameter *parameter = &run->module->parameters[a->tensor];
-    if (parameter->mode != IR_IN && (!c->known || run->memory->open[a->tensor]))
+static signature_value content_of(const signature_tile_run *run, const access_run *a, int64_t at) {
+    const ir_access_mode mode = run->module->parameters[a->tensor].mode;
+    if (mode != IR_IN && run->memory->open[a->tensor])
         return signature_nothing(SIGNATURE_UNKNOWN);
-    if (!c->known)
-        return signature_element_at(run->setting, a->tensor, c->index, a->access->rank);
     const signature_cell *cell =
-        parameter->mode == IR_IN ? NULL : signature_memory_find(run->memory, a->tensor, c->cell);
+        mode == IR_IN ? NULL : signature_memory_find(run->memory, a->tensor, at);
     if (cell != NULL)
         return cell->torn || cell->writer != run->writer ? signature_nothing(SIGNATURE_UNKNOWN)
                                                          : cell->value;
-    if (parameter->mode == IR_OUT)
+    if (mode == IR_OUT)
         return signature_nothing(SIGNATURE_UNKNOWN);
-    return signature_element(run->setting, a->tensor, a->op->results[0]->type.dtype, c->cell);
+    return signature_element(run->setting, a->tensor, a->op->results[0]->type.dtype, at);
+}
+
+static signature_value stored_value(const signature_tile_run *run, const access_run *a,
+                                    const access_cell *c) {
+    const ir_parameter *parameter = &run->module->parameters[a->tensor];
+    if (c->known)
+        return content_of(run, a, c->cell);
+    if (parameter->mode != IR_IN)
+        return signature_nothing(SIGNATURE_UNKNOWN);
+    return signature_element_at(run->setting, a->tensor, c->index, a->access->rank);
 }
 
 static signature_value fill_of(signature_tile_run *run, const access_run *a) {
     bool real = base_dtype_is_float(a->op->results[0]->type.dtype);
     signature_value zero = signature_of_number(run->setting, 0);
     zero.known = !real;
+    zero.modelled = true;
     if (a->access->fill >= 0)
         zero = signature_tile_of(run, a->op->operands[a->access->fill])->items[0];
     return signature_filled(run->setting, zero);
@@ -142,6 +157,12 @@ static signature_value loaded_value(signature_tile_run *run, const access_run *a
     value.mark = signature_indexed(run->setting->table, value.mark, c.sources);
     if (c.checked)
         value.mark = signature_union(run->setting->table, value.mark, fill_of(run, a).mark);
+    if (!c.known && c.modelled && run->setting->models) {
+        signature_value model =
+            c.modelled_outside ? fill_of(run, a) : content_of(run, a, c.modelled_cell);
+        value.modelled = signature_is_modelled(&model);
+        value.number = model.number;
+    }
     return value;
 }
 
@@ -173,7 +194,9 @@ bool signature_tile_store(signature_tile_run *run, const ir_op *op) {
         if (!is_inside(tile, &walk))
             continue;
         access_cell c = cell_of(run, &a, &walk);
-        if (!signature_is_constant(run->setting->table, c.sources) || (!c.known && !c.outside)) {
+        if (!signature_is_constant(run->setting->table, c.sources))
+            run->memory->scattered[a.tensor] = true;
+        if (!c.known && !c.outside) {
             run->memory->open[a.tensor] = true;
             continue;
         }

@@ -4,6 +4,8 @@
  */
 #include "verify/signature_tile_internal.h"
 
+#include <string.h>
+
 /* How far the element of an operand moves per axis of the result. */
 static void strides_of(const ir_op *op, const signature_tile *result, const signature_tile *operand,
                        int64_t strides[IR_MAX_RANK]) {
@@ -53,7 +55,7 @@ static signature_value leaf_value(signature_tile_run *run, const ir_op *op, int6
     if (op->opcode == IR_PROGRAM)
         return signature_of_number(run->setting, run->programs[op->attributes.axis]);
     if (op->opcode == IR_ARANGE && extent == 1) /* a number or a literal */
-        return (signature_value){.mark = SIGNATURE_UNKNOWN, .known = true};
+        return signature_of_number(run->setting, 0);
     if (op->opcode == IR_ARANGE)
         return signature_of_number(run->setting, element);
     return signature_nothing(SIGNATURE_UNKNOWN);
@@ -147,6 +149,29 @@ static signature met_by_reduction(const signature_tile_run *run, const ir_attrib
     return compares ? signature_settled(run->setting->table, element) : element;
 }
 
+/* The numbers of the model, joined in order; NULL: there is no model. */
+static signature_value *joined_numbers(signature_tile_run *run, const ir_op *op, ir_opcode opcode,
+                                       const signature_tile *result,
+                                       const int64_t strides[IR_MAX_RANK]) {
+    const signature_tile *from = signature_tile_of(run, op->operands[0]);
+    base_dtype dtype = ir_monoid_state(op->attributes.monoid, op->operands[0]->type.dtype);
+    int axis = op->attributes.axis;
+    if (!run->setting->models)
+        return NULL;
+    signature_value *states = BASE_NEW_ARRAY(run->arena, signature_value, result->count + 1);
+    memcpy(states, result->items, sizeof *states * (size_t)result->count);
+    signature_walk walk = walk_of(from);
+    for (int64_t k = 0; k < from->count; k++) {
+        signature_value *state = &states[element_of(&walk, strides)];
+        const signature_value both[] = {*state, from->items[k]};
+        if (walk.at[axis] < from->domain[axis])
+            *state = signature_model_op(run->setting, NULL, opcode, dtype, both, 2,
+                                        signature_nothing(both[1].mark));
+        signature_walk_next(&walk);
+    }
+    return states;
+}
+
 static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_tile *result) {
     const signature_tile *from = signature_tile_of(run, op->operands[0]);
     const ir_attributes *attributes = &op->attributes;
@@ -155,6 +180,7 @@ static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_ti
     int64_t strides[IR_MAX_RANK] = {0};
     signature_walk walk = walk_of(from);
     reduced_strides(from, attributes->axis, strides);
+    signature_value *numbers = joined_numbers(run, op, opcode, result, strides);
     signature_sum *sums = BASE_NEW_ARRAY(run->arena, signature_sum, result->count + 1);
     for (int64_t k = 0; k < from->count; k++) {
         if (walk.at[attributes->axis] < from->domain[attributes->axis])
@@ -162,9 +188,11 @@ static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_ti
                               met_by_reduction(run, attributes, from->items[k].mark));
         signature_walk_next(&walk);
     }
-    for (int64_t i = 0; i < result->count; i++)
-        result->items[i].mark =
-            signature_sum_mark(run->setting->table, &sums[i], opcode, result->items[i].mark);
+    for (int64_t i = 0; i < result->count; i++) {
+        signature identity = result->items[i].mark;
+        result->items[i] = numbers != NULL ? numbers[i] : signature_nothing(identity);
+        result->items[i].mark = signature_sum_mark(run->setting->table, &sums[i], opcode, identity);
+    }
 }
 
 /* An axis that has one element by its type is no reduction: the element goes on as it is, unless

@@ -15,9 +15,9 @@
  * behind it all slugs that begin so: for tests of the rules. */
 bool verify_module(const ir_module *module, const char *disabled, base_diagnostics *diagnostics);
 
-/* How much is computed in search of counterexamples: USUAL takes low milliseconds, THOROUGH up to a
- * hundred of them. verify_module: USUAL. */
-typedef enum verify_effort { VERIFY_USUAL, VERIFY_THOROUGH } verify_effort;
+/* How much is computed in search of counterexamples: USUAL takes low milliseconds, THOROUGH up to
+ * hundreds of them, EXHAUSTIVE seconds. verify_module: USUAL. */
+typedef enum verify_effort { VERIFY_USUAL, VERIFY_THOROUGH, VERIFY_EXHAUSTIVE } verify_effort;
 
 bool verify_module_with(const ir_module *module, const char *disabled, verify_effort effort,
                         base_diagnostics *diagnostics);

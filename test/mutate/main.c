@@ -62,7 +62,7 @@ static void judge_mutant(const options *o, const ir_module *module, judge *j, in
     base_diagnostics diagnostics;
     base_diagnostics_init(&diagnostics, arena);
     tally *t = &tallies[number];
-    if (!verify_module_with(mutant, NULL, VERIFY_THOROUGH, &diagnostics)) {
+    if (!verify_module_with(mutant, NULL, VERIFY_EXHAUSTIVE, &diagnostics)) {
         t->killed++;
         return;
     }
