@@ -14,8 +14,8 @@ finding of the simulator, or it has survived. Row and fallback plans, for a mach
 one vector register and for one with several subgroups. Prints a table by operator.
 
 generated.py takes 20 generated kernels of one fixed seed; `make mutate SEED=n` those of others. Of
-each seed the first are taken that are small (is_small) and that the judge of the mutants can run: it
-makes up data and sizes, and a kernel may fault on those.
+each seed the first are taken that are small (is_small) and that the judge of the mutants can run:
+it makes up data and sizes, and a kernel may fault on those.
 """
 import argparse
 import collections
