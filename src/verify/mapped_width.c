@@ -367,6 +367,24 @@ static bool is_spread_over(const ir_op *op, const ir_value *value) {
            (value->type.rank == 0 || value->layout.axis[value->type.rank - 1] < 0);
 }
 
+/* Indices are ranges: the last one counts along its axis, so that its innermost digit is the group.
+ */
+static bool is_plain(const width_check *check) {
+    const ir_access *access = check->op->attributes.access;
+    const ir_type *type = &check->value->type;
+    for (int i = 0; i < access->rank; i++)
+        if (access->index[i].kind == IR_INDEX_GATHER)
+            return false;
+    if (access->rank == 0 || access->index[access->rank - 1].kind != IR_INDEX_RANGE ||
+        type->rank == 0 || check->value->layout.axis[type->rank - 1] != check->axis)
+        return false;
+    const layout_axis *digits = &axis_at(check)->digits;
+    const layout_digit *inner = digits->count > 0 ? &digits->digits[0] : NULL;
+    return inner != NULL && (inner->holder == LAYOUT_LANE || inner->holder == LAYOUT_SLOT) &&
+           inner->stride <= 1 && inner->radix % check->width == 0 &&
+           digits->exclusive_or % check->width == 0;
+}
+
 bool verify_mapped_width_holds(const verify_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
     width_check check = {.state = state,
@@ -379,5 +397,6 @@ bool verify_mapped_width_holds(const verify_state *state, const ir_op *op) {
     if (is_spread_over(op, check.value))
         return true;
     check.axis = verify_is_tile(check.value) ? held_axis(&check) : -1;
-    return check.axis >= 0 && (runs_hold(&check, LAYOUT_SLOT) || runs_hold(&check, LAYOUT_LANE));
+    return check.axis >= 0 &&
+           (is_plain(&check) || runs_hold(&check, LAYOUT_SLOT) || runs_hold(&check, LAYOUT_LANE));
 }

@@ -33,6 +33,7 @@ import generate  # noqa: E402
 
 MACHINES = ("cpu-avx2", "sm_90")
 FIXED_SEED = 1
+MOST_TEXT = 650  # characters
 NO_SITE = 10**9  # a place that no module has
 ROW = re.compile(r"^(\S.*?) +(\d+) +(\d+) +(\d+)$", re.MULTILINE)
 
@@ -45,10 +46,11 @@ def run(mutate, machine, path, every, seed):
 
 
 def is_small(text):
-    """Kernels of at most two dimensions, so that a run takes seconds, and without constants, which
-    nobody gives here."""
+    """Short kernels of at most two dimensions, so that every mutant of one is judged in a minute or
+    so, and without constants, which nobody gives here."""
     tensors = re.findall(r": (?:in|out|inout) \w+\[([^\]]*)\]", text)
-    return ": const" not in text and all(shape.count(",") < 2 for shape in tensors)
+    return len(text) < MOST_TEXT and ": const" not in text and \
+        all(shape.count(",") < 2 for shape in tensors)
 
 
 def can_be_run(mutate, path):

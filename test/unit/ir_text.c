@@ -171,16 +171,17 @@ static void mapped_module_keeps_layouts_and_storage(void **state) {
     m->plan_hash = UINT64_C(0x5d1e8c0a91b2f733);
     m->axis_count = 2;
     m->axes = BASE_NEW_ARRAY(&f->arena, ir_axis, 2);
-    m->axes[0] = (ir_axis){.anchor = "row",
-                           .extent = m->programs[0].extent,
-                           .is_program = true,
-                           .digits = {1, {{.holder = LAYOUT_GROUP, .radix = 0}}}};
+    m->axes[0] =
+        (ir_axis){.anchor = "row",
+                  .extent = m->programs[0].extent,
+                  .is_program = true,
+                  .digits = {.count = 1, .digits = {{.holder = LAYOUT_GROUP, .radix = 0}}}};
     m->axes[1] = (ir_axis){.anchor = "N",
                            .extent = layout_extent_symbol(&m->extents, 1),
-                           .digits = {3,
-                                      {{.holder = LAYOUT_LANE, .radix = 8},
-                                       {.holder = LAYOUT_SLOT, .radix = 4},
-                                       {.holder = LAYOUT_STEP, .radix = 0}}}};
+                           .digits = {.count = 3,
+                                      .digits = {{.holder = LAYOUT_LANE, .radix = 8},
+                                                 {.holder = LAYOUT_SLOT, .radix = 4},
+                                                 {.holder = LAYOUT_STEP, .radix = 0}}}};
     ir_op *load = m->body.first->next;
     load->results[0]->layout.axis[0] = 1;
     load->results[0]->storage = IR_STORAGE_PRIVATE;

@@ -297,13 +297,14 @@ static void a_sum_has_the_depth_of_the_plan(void **state) {
         magnitude += fabs((double)x[i]);
     }
     ir_plan_axis axes[3] = {
-        {.anchor = "row", .digits = {1, {{.holder = LAYOUT_GROUP, .radix = 0}}}},
+        {.anchor = "row", .digits = {.count = 1, .digits = {{.holder = LAYOUT_GROUP, .radix = 0}}}},
         {.anchor = "N",
-         .digits = {3,
-                    {{.holder = LAYOUT_LANE, .radix = 8},
-                     {.holder = LAYOUT_SLOT, .radix = 4},
-                     {.holder = LAYOUT_STEP, .radix = 0}}}},
-        {.anchor = "axis.0", .digits = {1, {{.holder = LAYOUT_STEP, .radix = 0}}}},
+         .digits = {.count = 3,
+                    .digits = {{.holder = LAYOUT_LANE, .radix = 8},
+                               {.holder = LAYOUT_SLOT, .radix = 4},
+                               {.holder = LAYOUT_STEP, .radix = 0}}}},
+        {.anchor = "axis.0",
+         .digits = {.count = 1, .digits = {{.holder = LAYOUT_STEP, .radix = 0}}}},
     };
     ir_plan plan = {.axes = axes, .axis_count = 3};
     double sequential = reduce(IR_MONOID_SUM, WIDTH, x, 1.0f, NULL).error;
