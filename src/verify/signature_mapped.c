@@ -63,7 +63,7 @@ void verify_same_program(verify_state *state) {
         if (!replay_start_round(&r, round))
             continue;
         r.setting.loaded = r.loaded;
-        r.setting.models = state->effort != VERIFY_USUAL;
+        r.setting.models = state->effort == VERIFY_EXHAUSTIVE;
         if (!compare_round(&r, mapped))
             return;
     }
