@@ -14,9 +14,10 @@ finding of the simulator, or it has survived. Row and fallback plans, for a mach
 one vector register and for one with several subgroups. Prints a table by operator.
 
 A mutant that the thorough verification accepts and that computes something else is looked at once
-more by the exhaustive one, which has numbers for what comes from data. generated.py takes 20 of one fixed seed; `make mutate SEED=n` those of others. Of
-each seed the first are taken that are small (is_small) and that the judge of the mutants can run:
-it makes up data and sizes, and a kernel may fault on those.
+more by the exhaustive one, which has numbers for what comes from data. generated.py takes 20
+generated kernels of one fixed seed; `make mutate SEED=n` those of others. Of each seed the first
+are taken that are small (is_small) and that the judge of the mutants can run: it makes up data and
+sizes, and a kernel may fault on those.
 """
 import argparse
 import collections
