@@ -62,7 +62,7 @@ SEED ?= 1
 mutate: deps-check
 	@cmake --preset release -DCROFT_TOOLS=ON >/dev/null
 	@cmake --build build -j$(JOBS) --target mutate
-	@$(PYTHON) test/mutate/generated.py --seed $(SEED) -j$(JOBS)
+	@$(PYTHON) test/mutate/run.py --kernels 20 --seed $(SEED) -j$(JOBS)
 
 docs: deps-check
 	@cmake --preset release -DCROFT_TOOLS=ON >/dev/null
