@@ -61,6 +61,16 @@ int64_t layout_axis_digit_stride(const layout_axis *axis, int digit) {
     return stride != 0 ? stride : layout_axis_default_stride(axis, digit);
 }
 
+int64_t layout_axis_range(const layout_axis *axis, layout_holder holder) {
+    int64_t range = 1;
+    for (int i = 0; i < axis->count; i++) {
+        int64_t end = layout_axis_digit_stride(axis, i) * axis->digits[i].radix;
+        if (axis->digits[i].holder == holder && axis->digits[i].radix > 1 && end > range)
+            range = end;
+    }
+    return range;
+}
+
 int64_t layout_axis_chunk(const layout_axis *axis) {
     return layout_axis_radix(axis, LAYOUT_SLOT) * layout_axis_radix(axis, LAYOUT_LANE) *
            layout_axis_radix(axis, LAYOUT_SUBGROUP) * layout_axis_radix(axis, LAYOUT_BLOCK);

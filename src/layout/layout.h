@@ -59,6 +59,9 @@ const char *layout_holder_name(layout_holder holder);
 
 /* Product of the radices held by `holder` (1 when there is none); a runtime radix counts as 0. */
 int64_t layout_axis_radix(const layout_axis *axis, layout_holder holder);
+/* Where the numbers of the holder end that the digits count: the greatest stride * radix; 1: none.
+ */
+int64_t layout_axis_range(const layout_axis *axis, layout_holder holder);
 /* Weight in the logical index of the first digit held by `holder`; 0 when there is none. */
 int64_t layout_axis_weight(const layout_axis *axis, layout_holder holder);
 /* Weight in the logical index of digit number `digit`: the product of the radices before it. */

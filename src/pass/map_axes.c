@@ -57,21 +57,11 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
                                  (long long)needed, (long long)chunk, (long long)extent);
 }
 
-int64_t map_counted_range(const layout_axis *digits, layout_holder holder) {
-    int64_t range = 1;
-    for (int i = 0; i < digits->count; i++) {
-        int64_t end = layout_axis_digit_stride(digits, i) * digits->digits[i].radix;
-        if (digits->digits[i].holder == holder && digits->digits[i].radix > 1 && end > range)
-            range = end;
-    }
-    return range;
-}
-
 /* The team is what the axes count: the most lanes and subgroups of any. */
 static void apply_team(map_state *state, const ir_axis *axis, base_location location) {
     ir_module *module = state->module;
-    int64_t lanes = map_counted_range(&axis->digits, LAYOUT_LANE);
-    int64_t subgroups = map_counted_range(&axis->digits, LAYOUT_SUBGROUP);
+    int64_t lanes = layout_axis_range(&axis->digits, LAYOUT_LANE);
+    int64_t subgroups = layout_axis_range(&axis->digits, LAYOUT_SUBGROUP);
     const char *reason = NULL;
     if (lanes > 64 || (lanes & (lanes - 1)) != 0)
         reason = "lanes are a power of two up to 64";

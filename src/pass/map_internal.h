@@ -30,8 +30,6 @@ void map_fail(map_state *state, base_location location, const char *slug, const 
  * of the module has its line and every line its anchor, and that the digits are ones that expand
  * can apply. */
 void map_plan_apply(map_state *state);
-/* Where the numbers of a holder end that the digits of an axis count. */
-int64_t map_counted_range(const layout_axis *digits, layout_holder holder);
 /* NULL, or why a plan may not have digits that are a layout: expand cannot apply them. */
 const char *map_digits_refusal(const layout_axis *digits);
 /* map_axes.c: copies the plan's axes into module->axes and sets the team; then, whether lanes may

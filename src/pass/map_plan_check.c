@@ -47,7 +47,7 @@ const char *map_digits_refusal(const layout_axis *digits) {
         outer = outer || !inner;
     }
     if (reason == NULL &&
-        map_counted_range(digits, LAYOUT_SLOT) != layout_axis_radix(digits, LAYOUT_SLOT))
+        layout_axis_range(digits, LAYOUT_SLOT) != layout_axis_radix(digits, LAYOUT_SLOT))
         reason = "slots are counted without a gap";
     return reason;
 }

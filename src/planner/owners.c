@@ -27,23 +27,13 @@ bool planner_owners_are_fixed(const planner_state *state) {
     return false;
 }
 
-static int64_t counted_range(const layout_axis *digits, layout_holder holder) {
-    int64_t range = 1;
-    for (int i = 0; i < digits->count; i++) {
-        int64_t end = layout_axis_digit_stride(digits, i) * digits->digits[i].radix;
-        if (digits->digits[i].holder == holder && digits->digits[i].radix > 1 && end > range)
-            range = end;
-    }
-    return range;
-}
-
 /* Lanes and subgroups of the team. */
 static void find_team(planner_state *state) {
     state->lanes = state->subgroups = 1;
     for (int i = 0; i < state->axes.count; i++) {
         const layout_axis *fixed = state->axes.axes[i].fixed;
-        int64_t lanes = fixed == NULL ? 1 : counted_range(fixed, LAYOUT_LANE);
-        int64_t subgroups = fixed == NULL ? 1 : counted_range(fixed, LAYOUT_SUBGROUP);
+        int64_t lanes = fixed == NULL ? 1 : layout_axis_range(fixed, LAYOUT_LANE);
+        int64_t subgroups = fixed == NULL ? 1 : layout_axis_range(fixed, LAYOUT_SUBGROUP);
         state->lanes = lanes > state->lanes ? lanes : state->lanes;
         state->subgroups = subgroups > state->subgroups ? subgroups : state->subgroups;
     }

@@ -25,34 +25,6 @@ static bool moves(const target_c_position *position) {
     return !position->strided || position->stride != 0;
 }
 
-/* ---- sums ---- */
-
-/* a + b; NULL is 0. `wrap`: by a function that wraps. */
-static const char *add(const target_c_access *s, bool wrap, const char *a, const char *b) {
-    if (a == NULL || b == NULL)
-        return a == NULL ? b : a;
-    return target_emit_text(s->e, wrap ? "add_i64(%s, %s)" : "%s + %s", a, b);
-}
-
-static const char *times(const target_c_access *s, bool wrap, const char *a, const char *stride) {
-    if (a == NULL || stride == NULL)
-        return a;
-    if (strcmp(a, "1") == 0)
-        return stride;
-    if (wrap)
-        return target_emit_text(s->e, "mul_i64(%s, %s)", a, stride);
-    return target_emit_text(s->e, strpbrk(a, "+-") != NULL ? "(%s) * %s" : "%s * %s", a, stride);
-}
-
-static const char *number(const target_c_access *s, int64_t value) {
-    return value == 0 ? NULL : target_emit_integer(s->e, value);
-}
-
-/* A word or a number: repeating it costs nothing. */
-static bool is_name(const char *text) {
-    return strpbrk(text, " (") == NULL;
-}
-
 /* The part of the address that neither slot nor lane changes; NULL is 0. */
 static const char *base_offset(const target_c_access *s, bool wrap) {
     if (s->base != NULL)
@@ -63,7 +35,8 @@ static const char *base_offset(const target_c_access *s, bool wrap) {
         const char *name = operand < 0 ? NULL : target_emit_name(s->e, s->op->operands[operand], 0);
         if (name != NULL && strcmp(name, "0") == 0)
             name = NULL;
-        sum = add(s, wrap, sum, times(s, wrap, name, s->strides[d]));
+        sum =
+            target_emit_sum(s->e, wrap, sum, target_emit_product(s->e, wrap, name, s->strides[d]));
     }
     return sum;
 }
@@ -73,17 +46,20 @@ static const char *slot_offset(const target_c_access *s, bool wrap, int slot) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++) {
         const ir_index *index = &s->access->index[d];
-        const char *part = number(s, ir_affine_at(&index->affine, (ir_position){.slot = slot}));
-        part = add(s, wrap, s->index[d].part, part);
+        const char *part =
+            target_emit_addend(s->e, ir_affine_at(&index->affine, (ir_position){.slot = slot}));
+        part = target_emit_sum(s->e, wrap, s->index[d].part, part);
         if (index->vector >= 0 && !s->vector)
-            part = add(s, wrap, part, target_emit_name(s->e, s->op->operands[index->vector], slot));
-        sum = add(s, wrap, sum, times(s, wrap, part, s->strides[d]));
+            part = target_emit_sum(s->e, wrap, part,
+                                   target_emit_name(s->e, s->op->operands[index->vector], slot));
+        sum =
+            target_emit_sum(s->e, wrap, sum, target_emit_product(s->e, wrap, part, s->strides[d]));
     }
     return sum;
 }
 
 const char *target_c_access_offset(const target_c_access *s, bool wrap, int slot) {
-    const char *sum = add(s, wrap, base_offset(s, wrap), slot_offset(s, wrap, slot));
+    const char *sum = target_emit_sum(s->e, wrap, base_offset(s, wrap), slot_offset(s, wrap, slot));
     return sum != NULL ? sum : "0";
 }
 
@@ -92,7 +68,10 @@ static const char *lane_stride(const target_c_access *s) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++)
         if (s->index[d].strided)
-            sum = add(s, true, sum, times(s, true, number(s, s->index[d].stride), s->strides[d]));
+            sum = target_emit_sum(s->e, true, sum,
+                                  target_emit_product(s->e, true,
+                                                      target_emit_addend(s->e, s->index[d].stride),
+                                                      s->strides[d]));
     return sum;
 }
 
@@ -294,7 +273,7 @@ static void hoist_base(target_c_access *s, const char *wanted, bool writes) {
     bool masked = s->access->mask_kind != IR_MASK_NONE || s->e->when != NULL;
     const char *base = base_offset(s, masked);
     if (s->slots < 2 || s->shape == SHAPE_SCATTERED || (writes && s->shape == SHAPE_SAME) ||
-        base == NULL || is_name(base))
+        base == NULL || target_emit_is_word(base))
         return;
     target_emitter *e = s->e;
     const char *name = target_emit_fresh(e, target_emit_text(e, "%.32s_at", wanted));
@@ -311,7 +290,8 @@ static void hoist_base(target_c_access *s, const char *wanted, bool writes) {
 }
 
 const char *target_c_access_place(const target_c_access *s, int slot) {
-    const char *rest = add(s, false, base_offset(s, false), slot_offset(s, false, slot));
+    const char *rest =
+        target_emit_sum(s->e, false, base_offset(s, false), slot_offset(s, false, slot));
     return rest == NULL ? s->pointer : target_emit_text(s->e, "%s + %s", s->pointer, rest);
 }
 

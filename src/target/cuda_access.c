@@ -17,35 +17,6 @@
 
 #include <string.h>
 
-/* ---- sums ---- */
-
-/* a + b; NULL is 0. `wrap`: by a function that wraps. */
-static const char *add(const target_cuda_access *s, bool wrap, const char *a, const char *b) {
-    if (a == NULL || b == NULL)
-        return a == NULL ? b : a;
-    return target_emit_text(s->e, wrap ? "add_i64(%s, %s)" : "%s + %s", a, b);
-}
-
-static const char *times(const target_cuda_access *s, bool wrap, const char *a,
-                         const char *stride) {
-    if (a == NULL || stride == NULL)
-        return a;
-    if (strcmp(a, "1") == 0)
-        return stride;
-    if (wrap)
-        return target_emit_text(s->e, "mul_i64(%s, %s)", a, stride);
-    return target_emit_text(s->e, strpbrk(a, "+-") != NULL ? "(%s) * %s" : "%s * %s", a, stride);
-}
-
-static const char *number(const target_cuda_access *s, int64_t value) {
-    return value == 0 ? NULL : target_emit_integer(s->e, value);
-}
-
-/* A word or a number: repeating it costs nothing. */
-static bool is_name(const char *text) {
-    return strpbrk(text, " (") == NULL;
-}
-
 /* ---- the parts of an address ---- */
 
 static const char *base_of(const target_cuda_access *s) {
@@ -55,7 +26,8 @@ static const char *base_of(const target_cuda_access *s) {
         const char *name = operand < 0 ? NULL : target_emit_name(s->e, s->op->operands[operand], 0);
         if (name != NULL && strcmp(name, "0") == 0)
             name = NULL;
-        sum = add(s, s->wild, sum, times(s, s->wild, name, s->strides[d]));
+        sum = target_emit_sum(s->e, s->wild, sum,
+                              target_emit_product(s->e, s->wild, name, s->strides[d]));
     }
     return sum;
 }
@@ -63,7 +35,8 @@ static const char *base_of(const target_cuda_access *s) {
 static const char *lane_of(const target_cuda_access *s) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++)
-        sum = add(s, s->wild, sum, times(s, s->wild, s->lanes[d].name, s->strides[d]));
+        sum = target_emit_sum(s->e, s->wild, sum,
+                              target_emit_product(s->e, s->wild, s->lanes[d].name, s->strides[d]));
     return sum;
 }
 
@@ -71,18 +44,20 @@ static const char *slot_of(const target_cuda_access *s, int slot) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++) {
         const ir_index *index = &s->access->index[d];
-        const char *part = number(s, ir_affine_at(&index->affine, (ir_position){.slot = slot}));
+        const char *part =
+            target_emit_addend(s->e, ir_affine_at(&index->affine, (ir_position){.slot = slot}));
         if (index->vector >= 0)
-            part =
-                add(s, s->wild, target_emit_name(s->e, s->op->operands[index->vector], slot), part);
-        sum = add(s, s->wild, sum, times(s, s->wild, part, s->strides[d]));
+            part = target_emit_sum(
+                s->e, s->wild, target_emit_name(s->e, s->op->operands[index->vector], slot), part);
+        sum = target_emit_sum(s->e, s->wild, sum,
+                              target_emit_product(s->e, s->wild, part, s->strides[d]));
     }
     return sum;
 }
 
 /* A sum that several slots use is a variable. */
 static const char *hoist(target_cuda_access *s, const char *sum, const char *wanted) {
-    if (s->slots < 2 || sum == NULL || is_name(sum))
+    if (s->slots < 2 || sum == NULL || target_emit_is_word(sum))
         return sum;
     const char *name =
         target_emit_fresh(s->e, target_emit_text(s->e, "%.32s_%s", s->pointer, wanted));
@@ -92,7 +67,8 @@ static const char *hoist(target_cuda_access *s, const char *sum, const char *wan
 
 const char *target_cuda_offset(const target_cuda_access *access, int slot) {
     const target_cuda_access *s = access;
-    const char *sum = add(s, false, add(s, false, s->base, s->lane), slot_of(s, slot));
+    const char *sum = target_emit_sum(s->e, false, target_emit_sum(s->e, false, s->base, s->lane),
+                                      slot_of(s, slot));
     return sum != NULL ? sum : "0";
 }
 

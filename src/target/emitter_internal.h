@@ -3,6 +3,7 @@
  *     emit.c              the walk over the regions of a level-thread module, and control flow
  *     emit_arithmetic.c   the ops of the table, by their spelling
  *     emit_casts.c        conversions
+ *     emit_sums.c         the parts of addresses
  *     emit_values.c       how values are called
  *     emit_text.c         lines, and the source lines that they come from
  *     emit_needs.c        what no effect depends on
@@ -151,6 +152,16 @@ void target_emit_rename(target_emitter *emitter, const ir_value *value, const ir
                         const int64_t *slots);
 /* A name that nothing else has. */
 const char *target_emit_fresh(target_emitter *emitter, const char *wanted);
+
+/* ---- emit_sums.c ---- */
+/* The parts of an address as text; NULL is 0. a + b and a * stride; `wrap`: by a function that
+ * wraps. */
+const char *target_emit_sum(const target_emitter *emitter, bool wrap, const char *a, const char *b);
+const char *target_emit_product(const target_emitter *emitter, bool wrap, const char *a,
+                                const char *stride);
+const char *target_emit_addend(const target_emitter *emitter, int64_t value);
+/* A word or a number: repeating it costs nothing. */
+bool target_emit_is_word(const char *text);
 
 /* ---- emit_arithmetic.c ---- */
 /* An op of the table, a fold. */
