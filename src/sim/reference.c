@@ -217,8 +217,9 @@ static void run_region(sim_machine *machine, const ir_region *region) {
 /* ---- a run ---- */
 
 /* Outputs start as given; without data they start as poison. */
-static void shadow_create(base_arena *arena, const sim_tensor *tensor,
+static void shadow_create(const sim_machine *machine, const sim_tensor *tensor,
                           sim_reference_tensor *shadow) {
+    base_arena *arena = machine->arena;
     int64_t count = sim_tensor_count(tensor);
     shadow->count = count;
     bool is_float = base_dtype_is_float(tensor->dtype);
@@ -229,6 +230,8 @@ static void shadow_create(base_arena *arena, const sim_tensor *tensor,
     shadow->error = sim_array(arena, count, sizeof(double));
     shadow->loose = sim_array(arena, count, sizeof(bool));
     shadow->written = sim_array(arena, count, sizeof(bool));
+    if (machine->rounded)
+        shadow->toucher = sim_array(arena, count, sizeof(int64_t));
     for (int64_t i = 0; i < count; i++) {
         int64_t offset = tensor->data == NULL ? 0 : sim_tensor_offset(tensor, i);
         if (is_float)
@@ -254,13 +257,14 @@ static void machine_init(sim_machine *machine) {
             continue;
         machine->parameter_of[parameter->value->number] = i;
         if (parameter->mode != IR_IN)
-            shadow_create(machine->arena, &machine->tensors[i], &machine->result->tensors[i]);
+            shadow_create(machine, &machine->tensors[i], &machine->result->tensors[i]);
     }
 }
 
 /* All programs of the axes from `axis` on, the last one fastest. */
 static void run_programs(sim_machine *machine, int axis) {
     if (axis == machine->module->program_count) {
+        machine->programs_begun++;
         run_region(machine, &machine->module->body);
         return;
     }
@@ -270,7 +274,7 @@ static void run_programs(sim_machine *machine, int axis) {
         return;
     int64_t step = program->step < 1 ? extent : program->step, last = (extent - 1) / step;
     for (int64_t i = 0; i <= last; i++) {
-        machine->program[axis] = (machine->backwards ? last - i : i) * step;
+        machine->program[axis] = i * step;
         run_programs(machine, axis + 1);
     }
 }
@@ -304,9 +308,8 @@ void sim_reference_run(base_arena *arena, const ir_module *module, const ir_plan
 
 void sim_reference_run_rounded(base_arena *arena, const ir_module *module, const int64_t *sizes,
                                const sim_tensor *tensors, const ir_constant *scalars,
-                               bool backwards, sim_reference *result) {
+                               sim_reference *result) {
     sim_machine *machine = BASE_NEW(arena, sim_machine);
-    *machine =
-        (sim_machine){.arena = arena, .module = module, .rounded = true, .backwards = backwards};
+    *machine = (sim_machine){.arena = arena, .module = module, .rounded = true};
     run(machine, sizes, tensors, scalars, result);
 }

@@ -44,6 +44,7 @@ typedef struct sim_reference_tensor {
     double *error;    /* E; for integers how far off they may be, 0 but for choices at their edge */
     bool *loose;      /* floats: E is not finite; integers: E is not 0 */
     bool *written;
+    int64_t *toucher; /* run_rounded: 1 + the program that touched it, 0 none, -1 several */
 } sim_reference_tensor;
 
 /* A gather outside its tensor without a declared fill. */
@@ -60,6 +61,7 @@ typedef struct sim_reference {
     sim_fault faults[BASE_DIAGNOSTIC_LIMIT];
     int fault_count;
     int64_t fault_total;
+    bool programs_meet; /* run_rounded: one program stored a cell that another touched */
 } sim_reference;
 
 /* Runs a tile or mapped module on all programs. tensors[i] is the i-th parameter of the module
@@ -73,12 +75,11 @@ void sim_reference_run(base_arena *arena, const ir_module *module, const ir_plan
 
 /* The same, but every op rounds its result to its type, and nothing has an error: what a machine
  * would give that sums in double precision and is right to the last bit elsewhere. Two modules that
- * compute the same op by op (before and after a pass) give the same numbers. `backwards`: the last
- * program runs first, which changes the results of a kernel whose programs touch each other's
- * cells. */
+ * compute the same op by op (before and after a pass) give the same numbers. It also sees whether
+ * programs touch each other's cells: then another order of them may give other results. */
 void sim_reference_run_rounded(base_arena *arena, const ir_module *module, const int64_t *sizes,
                                const sim_tensor *tensors, const ir_constant *scalars,
-                               bool backwards, sim_reference *result);
+                               sim_reference *result);
 
 /* How an output compares with the reference. An element passes if |got - value| <= 4 E + one
  * rounding to its dtype; NaN passes NaN, an infinity its own sign, -0 passes +0; loose elements

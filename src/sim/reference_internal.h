@@ -47,7 +47,7 @@ typedef struct sim_machine {
     int *parameter_of;                   /* by number of the value: the tensor parameter, or -1 */
     sim_tile scratch[SIM_SCRATCH_TILES]; /* operands that had to be broadcast */
     int64_t program[IR_MAX_PROGRAMS];    /* the indices of the program that runs */
-    bool backwards;                      /* the last program first */
+    int64_t programs_begun;              /* the one that runs is this many-th */
     bool rounded;                        /* results are rounded to their type, without error */
     int open_branches;                   /* > 0: inside control whose condition is not certain */
 } sim_machine;

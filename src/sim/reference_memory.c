@@ -124,9 +124,25 @@ static cell cell_of(const place *at, int64_t flat, const int64_t position[IR_MAX
     return found;
 }
 
+/* ---- programs that meet ---- */
+
+/* Before the cell is marked as written. */
+static void touch(sim_machine *machine, sim_reference_tensor *shadow, int64_t offset, bool stores) {
+    if (shadow == NULL || shadow->toucher == NULL)
+        return;
+    int64_t *toucher = &shadow->toucher[offset];
+    if (*toucher == machine->programs_begun)
+        return;
+    if (*toucher != 0 && (stores || shadow->written[offset]))
+        machine->result->programs_meet = true;
+    *toucher = *toucher == 0 ? machine->programs_begun : -1;
+}
+
 /* ---- reading ---- */
 
-static void read_element(const place *at, int64_t offset, sim_tile *to, int64_t i) {
+static void read_element(sim_machine *machine, const place *at, int64_t offset, sim_tile *to,
+                         int64_t i) {
+    touch(machine, at->shadow, offset, false);
     const sim_reference_tensor *shadow = at->shadow;
     if (!sim_tile_is_float(to)) {
         int64_t value =
@@ -168,7 +184,7 @@ static void load_element(sim_machine *machine, const place *at, sim_tile *to, in
             record_fault(machine, at, from.outside, from.index);
         read_fill(machine, at->op, to, i);
     } else {
-        read_element(at, from.offset, to, i);
+        read_element(machine, at, from.offset, to, i);
     }
     if (from.open)
         to->error[i] = (double)INFINITY;
@@ -215,11 +231,11 @@ static int64_t row_length(const sim_tile *tile) {
 
 /* ---- load ---- */
 
-static void load_run(const place *at, sim_tile *to, int64_t first, int64_t length, int64_t offset,
-                     int64_t low, int64_t high, int64_t stride) {
+static void load_run(sim_machine *machine, const place *at, sim_tile *to, int64_t first,
+                     int64_t length, int64_t offset, int64_t low, int64_t high, int64_t stride) {
     sim_tile_poison(to, first, low);
     for (int64_t j = low; j < high; j++)
-        read_element(at, offset + j * stride, to, first + j);
+        read_element(machine, at, offset + j * stride, to, first + j);
     sim_tile_poison(to, first + high, length - high);
 }
 
@@ -233,7 +249,7 @@ static void load_row(sim_machine *machine, const place *at, sim_tile *to, int64_
     int dimension = at->gathers ? -1 : run_dimension(at, to);
     int64_t offset = 0, low = 0, high = 0;
     if (dimension >= 0 && !at->open && row_run(at, to, position, dimension, &offset, &low, &high)) {
-        load_run(at, to, first, length, offset, low, high, at->stride[dimension]);
+        load_run(machine, at, to, first, length, offset, low, high, at->stride[dimension]);
         return;
     }
     for (int64_t j = 0; j < length; j++) {
@@ -301,9 +317,10 @@ static double stored_range(base_dtype dtype, double value, double error) {
                                                          : value;
 }
 
-static void write_element(const sim_machine *machine, const place *at, int64_t offset,
+static void write_element(sim_machine *machine, const place *at, int64_t offset,
                           const sim_operand *value, int64_t i, bool open) {
     sim_reference_tensor *shadow = at->shadow;
+    touch(machine, shadow, offset, true);
     int64_t from = i * value->stride;
     if (shadow->value != NULL)
         shadow->value[offset] =

@@ -56,7 +56,12 @@ static ir_value *any_scalar(generator *g) {
     return g->scalars[pick_recent(g, g->scalar_count)];
 }
 
-static ir_value *binary(generator *g, ir_value *a, ir_value *b) {
+/* Draws are sequenced, not arguments of one call: compilers evaluate those in any order, and a seed
+ * should mean one module. */
+static ir_value *binary(generator *g, ir_value *(*first)(generator *),
+                        ir_value *(*second)(generator *)) {
+    ir_value *a = first(g);
+    ir_value *b = second(g);
     static const ir_opcode opcodes[] = {IR_ADD, IR_SUB, IR_MUL, IR_MAXIMUM, IR_MINIMUM};
     ir_opcode opcode = opcodes[pick(g, 5)];
     ir_value *value = ir_build_binary(&g->f.builder, opcode, a, b);
@@ -73,6 +78,16 @@ static ir_value *load(generator *g, int tensor) {
     return fixture_load_at(&g->f, g->tensors[tensor], vector ? NULL : first, NULL);
 }
 
+static void store(generator *g) {
+    ir_value *tensor = g->tensors[3 + pick(g, 2)];
+    fixture_store(&g->f, tensor, any_tile(g));
+}
+
+static ir_value *reduce(generator *g) {
+    ir_monoid monoid = pick(g, 2) == 0 ? IR_MONOID_MAX : IR_MONOID_SUM;
+    return fixture_reduce(&g->f, monoid, any_tile(g), 0, NULL);
+}
+
 static void write_loop(generator *g, int depth);
 static void write_branch(generator *g, int depth);
 
@@ -82,18 +97,17 @@ static void write_statement(generator *g, int depth) {
     if (kind < 2)
         keep_tile(g, load(g, pick(g, 2) == 0 ? 3 : (int)pick(g, 4)));
     else if (kind < 4)
-        keep_tile(g, binary(g, any_tile(g), any_tile(g)));
+        keep_tile(g, binary(g, any_tile, any_tile));
     else if (kind == 4)
-        keep_tile(g, binary(g, any_tile(g), any_scalar(g)));
+        keep_tile(g, binary(g, any_tile, any_scalar));
     else if (kind == 5)
         keep_tile(g, ir_build_unary(b, pick(g, 2) == 0 ? IR_ABS : IR_TANH, any_tile(g)));
     else if (kind < 8)
-        keep_scalar(g, fixture_reduce(&g->f, pick(g, 2) == 0 ? IR_MONOID_MAX : IR_MONOID_SUM,
-                                      any_tile(g), 0, NULL));
+        keep_scalar(g, reduce(g));
     else if (kind == 8)
-        keep_scalar(g, binary(g, any_scalar(g), any_scalar(g)));
+        keep_scalar(g, binary(g, any_scalar, any_scalar));
     else if (kind == 9)
-        fixture_store(&g->f, g->tensors[3 + pick(g, 2)], any_tile(g));
+        store(g);
     else if (kind < 12)
         write_loop(g, depth);
     else
@@ -126,7 +140,8 @@ static void write_loop(generator *g, int depth) {
 
 static void write_branch(generator *g, int depth) {
     ir_builder *b = &g->f.builder;
-    ir_value *condition = ir_build_binary(b, IR_LT, any_scalar(g), any_scalar(g));
+    ir_value *left = any_scalar(g);
+    ir_value *condition = ir_build_binary(b, IR_LT, left, any_scalar(g));
     ir_type types[2] = {any_scalar(g)->type, any_tile(g)->type};
     int tiles = g->tile_count, scalars = g->scalar_count;
     if (tiles > POOL - 16 || scalars > POOL - 16)
