@@ -141,7 +141,7 @@ static bool may_share(const replay *r, const ir_op *op) {
         return !replay_of(r, op->operands[0])->known && !replay_of(r, op->operands[0])->partly &&
                (replay_of(r, op->operands[1])->marks != NULL ||
                 replay_of(r, op->operands[2])->marks != NULL);
-    if (!signature_joins(op->opcode, dtype))
+    if (!signature_joins(r->setting.table, op->opcode, dtype))
         return true;
     for (int i = 0; i < op->operand_count; i++)
         if (replay_of(r, op->operands[i])->marks == NULL)

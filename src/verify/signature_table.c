@@ -1,14 +1,19 @@
 /* Signatures: see signature_table_internal.h. Sets of sources are sorted 64-bit names; a partial
  * result has the sum of the mixed names of its elements. Entries are interned by a 64-bit hash of
- * their content.
+ * their content: that of a set is the sum of its names, so that a union is looked up before it is
+ * made.
+ *
+ *     {x 3} and {m}        one sum, one look into the table; the set is written when it is new
  */
 #include "verify/signature_table_internal.h"
 
-#include "base/hash.h"
-
 #include <string.h>
 
-enum { SOURCES = 1024 /* of a set; more are unknown */, MEMO = 1 << 12, NUMBERS = 1 << 10 };
+enum {
+    SOURCES = 1024, /* of a set; more are unknown */
+    NUMBERS = 1 << 10,
+    POOL = 1 << 9 /* names that are allocated at once */
+};
 
 typedef enum entry_kind { ENTRY_SPECIAL, ENTRY_CONSTANT, ENTRY_SET, ENTRY_PARTIAL } entry_kind;
 
@@ -16,7 +21,8 @@ typedef struct entry {
     uint64_t hash;
     union {
         uint64_t sum;            /* PARTIAL: of the names of its elements */
-        const uint64_t *sources; /* SET, ascending */
+        uint64_t source;         /* SET of one */
+        const uint64_t *sources; /* SET of more, ascending */
         int64_t integer;         /* CONSTANT */
         double real;
     };
@@ -27,20 +33,24 @@ typedef struct entry {
     bool is_integer; /* CONSTANT */
 } entry;
 
-typedef struct memo {
-    uint64_t key;
-    signature result;
-} memo;
+/* A place of the hash table: the entry and a part of its hash, to look at the right entries only.
+ */
+typedef struct bucket {
+    uint32_t tag;
+    signature at; /* 0 = empty */
+} bucket;
 
 struct signature_table {
     base_arena *arena;
     entry *entries;
     int64_t count, capacity;
-    uint32_t *buckets; /* signature, 0 = empty: a power of two of them */
+    bucket *buckets; /* a power of two of them */
     int64_t bucket_count;
-    memo *memo;
-    bool counts;       /* constants of unknown value count as elements */
-    uint32_t *numbers; /* constants 0 .. NUMBERS-1; 0 = not met yet */
+    uint64_t *pool; /* room for names of sets */
+    int pool_left;
+    bool counts;                    /* constants of unknown value count as elements */
+    uint32_t *numbers;              /* constants 0 .. NUMBERS-1; 0 = not met yet */
+    bool joins[2][IR_OPCODE_COUNT]; /* by whether values are bools: ops that join */
 };
 
 /* ---- names ---- */
@@ -58,59 +68,68 @@ static uint64_t mixed_words(uint64_t seed, const uint64_t *words, int count) {
 }
 
 /* ---- the table ---- */
-static void grow_buckets(signature_table *table) {
-    int64_t count = table->bucket_count * 2;
-    uint32_t *buckets = BASE_NEW_ARRAY(table->arena, uint32_t, count);
-    for (int64_t i = SIGNATURE_OUTSIDE; i < table->count; i++) {
-        uint64_t at = table->entries[i].hash;
-        while (buckets[at & (uint64_t)(count - 1)] != 0)
-            at++;
-        buckets[at & (uint64_t)(count - 1)] = (uint32_t)i;
+static bucket *place_of(const signature_table *table, uint64_t hash) {
+    const uint64_t mask = (uint64_t)table->bucket_count - 1;
+    const uint32_t tag = (uint32_t)(hash >> 32);
+    for (uint64_t at = hash;; at++) {
+        bucket *place = &table->buckets[at & mask];
+        if (place->at == 0 || (place->tag == tag && table->entries[place->at].hash == hash))
+            return place;
     }
-    table->buckets = buckets;
-    table->bucket_count = count;
 }
 
-/* The entry with this hash; the content is copied when it is new. */
-static signature interned(signature_table *table, const entry *content) {
-    uint64_t mask = (uint64_t)(table->bucket_count - 1), at = content->hash;
-    for (; table->buckets[at & mask] != 0; at++)
-        if (table->entries[table->buckets[at & mask]].hash == content->hash)
-            return table->buckets[at & mask];
-    signature made = (signature)table->count;
-    table->buckets[at & mask] = made;
-    BASE_PUSH(table->arena, table->entries, table->count, table->capacity, *content);
-    if (content->kind == ENTRY_SET) {
-        uint64_t *sources = BASE_NEW_ARRAY(table->arena, uint64_t, content->count);
-        memcpy(sources, content->sources, sizeof(uint64_t) * (size_t)content->count);
-        table->entries[made].sources = sources;
+static void grow_buckets(signature_table *table) {
+    table->bucket_count *= 4;
+    table->buckets = BASE_NEW_ARRAY(table->arena, bucket, table->bucket_count);
+    for (int64_t i = SIGNATURE_OUTSIDE; i < table->count; i++) {
+        uint64_t hash = table->entries[i].hash;
+        *place_of(table, hash) = (bucket){(uint32_t)(hash >> 32), (signature)i};
     }
+}
+
+/* A new entry, in its place. */
+static signature entered(signature_table *table, bucket *place, const entry *content) {
+    signature made = (signature)table->count;
+    *place = (bucket){(uint32_t)(content->hash >> 32), made};
+    BASE_PUSH(table->arena, table->entries, table->count, table->capacity, *content);
     if (table->count * 2 > table->bucket_count)
         grow_buckets(table);
     return made;
 }
 
-static signature interned_set(signature_table *table, const uint64_t *sources, int count) {
-    if (count > SOURCES)
-        return SIGNATURE_UNKNOWN;
-    entry content = {.kind = ENTRY_SET, .count = count, .sources = sources};
-    content.hash = mixed_words(ENTRY_SET, sources, count);
-    return interned(table, &content);
+/* The entry with this hash, which holds its content. */
+static inline signature interned(signature_table *table, const entry *content) {
+    bucket *place = place_of(table, content->hash);
+    return place->at != 0 ? place->at : entered(table, place, content);
+}
+
+static signature interned_source(signature_table *table, uint64_t name) {
+    name = mixed_words(ENTRY_SET, &name, 1);
+    return interned(table, &(entry){.kind = ENTRY_SET, .hash = name, .source = name, .count = 1});
+}
+
+/* Which ops join, asked of the monoids once. */
+static void list_joining_ops(signature_table *table) {
+    for (int monoid = 0; monoid < IR_MONOID_COUNT; monoid++) {
+        const ir_monoid_info *info = ir_monoid_describe((ir_monoid)monoid);
+        bool logical = info->dtypes == IR_DTYPES_B;
+        table->joins[logical][info->combine] = true;
+        table->joins[logical][info->combine_ignoring_nan] = true;
+    }
 }
 
 signature_table *signature_table_create(base_arena *arena) {
     signature_table *table = BASE_NEW(arena, signature_table);
     table->arena = arena;
     table->bucket_count = 4096;
-    table->buckets = BASE_NEW_ARRAY(arena, uint32_t, table->bucket_count);
-    table->memo = BASE_NEW_ARRAY(arena, memo, MEMO);
+    table->buckets = BASE_NEW_ARRAY(arena, bucket, table->bucket_count);
     table->numbers = BASE_NEW_ARRAY(arena, uint32_t, NUMBERS);
+    list_joining_ops(table);
     const entry special = {.kind = ENTRY_SPECIAL, .hash = UINT64_C(0x636f6e7374)};
     table->entries = base_arena_grow(arena, NULL, 0, &table->capacity, 2048, sizeof(entry));
     BASE_PUSH(arena, table->entries, table->count, table->capacity, special);
     BASE_PUSH(arena, table->entries, table->count, table->capacity, special);
-    const uint64_t outside = UINT64_C(0x6f7574);
-    interned_set(table, &outside, 1);
+    interned_source(table, UINT64_C(0x6f7574));
     return table;
 }
 
@@ -170,8 +189,7 @@ static bool is_identity(const entry *constant, ir_opcode opcode, base_dtype dtyp
 
 /* ---- sources ---- */
 signature signature_source(signature_table *table, const uint64_t *words, int count) {
-    uint64_t name = mixed_words(UINT64_C(0x736f75726365), words, count);
-    return interned_set(table, &name, 1);
+    return interned_source(table, mixed_words(UINT64_C(0x736f75726365), words, count));
 }
 
 static bool is_constant(const signature_table *table, signature a) {
@@ -206,27 +224,68 @@ signature signature_settled(signature_table *table, signature a) {
     return signature_source(table, words, 3);
 }
 
-static signature merged(signature_table *table, const entry *a, const entry *b) {
-    uint64_t sources[2 * SOURCES];
-    int count = 0, i = 0, j = 0;
-    while (i < a->count || j < b->count) {
-        bool first = j == b->count || (i < a->count && a->sources[i] <= b->sources[j]);
-        uint64_t next = first ? a->sources[i] : b->sources[j];
-        j += j < b->count && b->sources[j] == next;
-        i += i < a->count && a->sources[i] == next;
-        sources[count++] = next;
+static const uint64_t *sources_of(const entry *set) {
+    return set->count == 1 ? &set->source : set->sources;
+}
+
+/* Room for names, from the pool; those of long sets have their own. */
+static uint64_t *room_for(signature_table *table, int count) {
+    if (count > POOL / 4)
+        return BASE_NEW_ARRAY(table->arena, uint64_t, count);
+    if (count > table->pool_left) {
+        table->pool = BASE_NEW_ARRAY(table->arena, uint64_t, POOL);
+        table->pool_left = POOL;
     }
-    return interned_set(table, sources, count);
+    table->pool_left -= count;
+    table->pool += count;
+    return table->pool - count;
+}
+
+/* What both sets have: how many, and the sum of their names. */
+static int in_common(const uint64_t *a, int a_count, const uint64_t *b, int b_count,
+                     uint64_t *sum) {
+    int common = 0;
+    *sum = 0;
+    for (int i = 0, j = 0; i < a_count && j < b_count;) {
+        bool same = a[i] == b[j], first = a[i] <= b[j];
+        common += same;
+        *sum += same ? a[i] : 0;
+        j += same || !first;
+        i += first;
+    }
+    return common;
+}
+
+static const uint64_t *merged(signature_table *table, const uint64_t *a, int a_count,
+                              const uint64_t *b, int b_count, int count) {
+    uint64_t *sources = room_for(table, count);
+    for (int i = 0, j = 0, k = 0; k < count; k++) {
+        bool first = j == b_count || (i < a_count && a[i] <= b[j]);
+        uint64_t next = first ? a[i] : b[j];
+        j += j < b_count && b[j] == next;
+        i += i < a_count && a[i] == next;
+        sources[k] = next;
+    }
+    return sources;
 }
 
 static signature union_of_sets(signature_table *table, signature a, signature b) {
-    uint64_t key = ((uint64_t)a << 32 | b) + 1;
-    memo *slot = &table->memo[mixed(key) % MEMO];
-    if (slot->key != key) {
-        signature result = merged(table, &table->entries[a], &table->entries[b]);
-        *slot = (memo){key, result};
-    }
-    return slot->result;
+    const entry *x = &table->entries[a], *y = &table->entries[b];
+    const uint64_t *of_x = sources_of(x), *of_y = sources_of(y);
+    uint64_t shared = 0;
+    int common = in_common(of_x, x->count, of_y, y->count, &shared);
+    int count = x->count + y->count - common;
+    if (common == y->count || common == x->count)
+        return common == y->count ? a : b;
+    if (count > SOURCES)
+        return SIGNATURE_UNKNOWN;
+    entry content = {
+        .kind = ENTRY_SET, .hash = x->hash + y->hash - shared, .count = count, .sources = NULL};
+    bucket *place = place_of(table, content.hash);
+    if (place->at != 0)
+        return place->at;
+    content.sources = merged(table, of_x, x->count, of_y, y->count, count);
+    return entered(table, place, &content);
 }
 
 signature signature_union(signature_table *table, signature a, signature b) {
@@ -239,7 +298,7 @@ signature signature_union(signature_table *table, signature a, signature b) {
         return SIGNATURE_CONSTANT;
     if (a == b || constant_b)
         return a;
-    return constant_a ? b : a < b ? union_of_sets(table, a, b) : union_of_sets(table, b, a);
+    return constant_a ? b : union_of_sets(table, a, b);
 }
 
 signature signature_indexed(signature_table *table, signature stored, signature sources) {
@@ -247,14 +306,8 @@ signature signature_indexed(signature_table *table, signature stored, signature 
 }
 
 /* ---- reductions ---- */
-bool signature_joins(ir_opcode opcode, base_dtype dtype) {
-    for (int monoid = 0; monoid < IR_MONOID_COUNT; monoid++) {
-        const ir_monoid_info *info = ir_monoid_describe((ir_monoid)monoid);
-        if ((info->combine == opcode || info->combine_ignoring_nan == opcode) &&
-            (info->dtypes == IR_DTYPES_B) == (dtype == BASE_BOOL))
-            return true;
-    }
-    return false;
+bool signature_joins(const signature_table *table, ir_opcode opcode, base_dtype dtype) {
+    return table->joins[dtype == BASE_BOOL][opcode];
 }
 
 /* What a value adds to a partial result: itself, or all that has entered it. */
@@ -343,7 +396,7 @@ signature signature_joined(signature_table *table, ir_opcode opcode, base_dtype 
                            signature b) {
     if (a == SIGNATURE_UNKNOWN || b == SIGNATURE_UNKNOWN)
         return SIGNATURE_UNKNOWN;
-    if (!signature_joins(opcode, dtype))
+    if (!signature_joins(table, opcode, dtype))
         return signature_union(table, a, b);
     bool constant_a = is_constant(table, a), constant_b = is_constant(table, b);
     if (constant_a && constant_b)

@@ -58,7 +58,7 @@ signature signature_indexed(signature_table *table, signature stored, signature 
 signature signature_joined(signature_table *table, ir_opcode opcode, base_dtype dtype, signature a,
                            signature b);
 /* Whether the op joins elements to a reduction in values of the dtype. */
-bool signature_joins(ir_opcode opcode, base_dtype dtype);
+bool signature_joins(const signature_table *table, ir_opcode opcode, base_dtype dtype);
 /* A partial result as the one source that it is to others; anything else as it is. */
 signature signature_settled(signature_table *table, signature a);
 /* A partial result that is made at once: begun with zeros, elements of `opcode` added in any order.
