@@ -149,8 +149,47 @@ static bool may_share(const replay *r, const ir_op *op) {
     return true;
 }
 
+enum { OPERANDS = 3 };
+
+/* The marks of an operand without numbers; `one` has room for that of a constant. False: it has
+ * numbers that are exact. */
+static bool row_of(const replay *r, const replay_value *operand, signature *one,
+                   signature_row *row) {
+    if (operand->known || operand->partly)
+        return false;
+    *one = operand->marks != NULL && operand->marks->count > 1 ? 0 : mark_at(r, operand, 0, false);
+    *row = (signature_row){.items = one};
+    if (operand->marks != NULL && operand->marks->count > 1)
+        *row = (signature_row){.items = operand->marks->items, .step = 1};
+    return true;
+}
+
+/* All positions at once. False: one by one. */
+static bool compute_rows(replay *r, const ir_op *op) {
+    signature one[OPERANDS];
+    signature_row rows[OPERANDS];
+    bool numberless = false;
+    if (!signature_has_rows(&r->setting, op))
+        return false;
+    for (int i = 0; i < op->operand_count; i++) {
+        const replay_value *operand = replay_of(r, op->operands[i]);
+        if (!row_of(r, operand, &one[i], &rows[i]))
+            return false;
+        numberless = numberless || (operand->marks != NULL && !operand->modelled);
+    }
+    if (!numberless)
+        return false;
+    replay_value *result = replay_of(r, op->results[0]);
+    replay_set_begin(r, result);
+    signature_compute_rows(&r->setting, op, rows, op->operand_count, result->marks->items,
+                           result->positions);
+    result->marks->special =
+        signature_row_is_special(r->setting.table, result->marks->items, result->positions);
+    replay_set_end(r, result);
+    return true;
+}
+
 static void compute_positions(replay *r, const ir_op *op) {
-    enum { OPERANDS = 3 };
     replay_value *result = replay_of(r, op->results[0]);
     const replay_value *operand[OPERANDS];
     signature_value values[OPERANDS];
@@ -194,7 +233,7 @@ void replay_marks_compute(replay *r, const ir_op *op) {
         replay_share_marks(r, result, marks_of_known(r, op));
     else if (may_share(r, op) && comes_from_one(r, op, &one))
         replay_share_marks(r, result, one);
-    else
+    else if (!compute_rows(r, op))
         compute_positions(r, op);
 }
 

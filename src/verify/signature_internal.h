@@ -39,6 +39,12 @@ signature_value signature_of_number(const signature_setting *setting, int64_t nu
 /* One position of an op of the op table, of a conversion, or of one that hands an element on. */
 signature_value signature_computed(const signature_setting *setting, const ir_op *op,
                                    const signature_value *operands, int count);
+/* Whether many positions of the op can be computed at once, and by marks alone: it makes floats of
+ * floats, of which one has no numbers. */
+bool signature_has_rows(const signature_setting *setting, const ir_op *op);
+void signature_compute_rows(const signature_setting *setting, const ir_op *op,
+                            const signature_row *operands, int count, signature *result,
+                            int64_t positions);
 /* Two states of a reduction, or a state and an element, in values of the dtype. */
 signature_value signature_combined(const signature_setting *setting, ir_opcode opcode,
                                    base_dtype dtype, signature_value a, signature_value b);

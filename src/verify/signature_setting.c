@@ -292,6 +292,42 @@ signature_value signature_computed(const signature_setting *setting, const ir_op
     return signature_model_op(setting, op, op->opcode, dtype, operands, count, value);
 }
 
+/* ---- many positions ---- */
+bool signature_has_rows(const signature_setting *setting, const ir_op *op) {
+    bool real = base_dtype_is_float(op->results[0]->type.dtype);
+    for (int i = 0; i < op->operand_count; i++)
+        real = real && base_dtype_is_float(op->operands[i]->type.dtype);
+    return real && !setting->models && op->operand_count > 0 && op->operand_count <= 3;
+}
+
+static signature mark_of_one(const signature_setting *setting, const ir_op *op, signature a) {
+    signature_value value = signature_nothing(a);
+    value = op->opcode == IR_CAST ? rounded(setting, op->results[0]->type.dtype, value)
+                                  : unary(setting, op, value);
+    return value.mark;
+}
+
+void signature_compute_rows(const signature_setting *setting, const ir_op *op,
+                            const signature_row *operands, int count, signature *result,
+                            int64_t positions) {
+    signature_row a = operands[0];
+    if (count == 2) {
+        signature_join_rows(setting->table, op->opcode, op->results[0]->type.dtype, a, operands[1],
+                            result, positions);
+        return;
+    }
+    for (int64_t i = 0; i < positions && count == 1; i++)
+        result[i] = i > 0 && a.items[i * a.step] == a.items[(i - 1) * a.step]
+                        ? result[i - 1]
+                        : mark_of_one(setting, op, a.items[i * a.step]);
+    for (int64_t i = 0; i < positions && count == 3; i++) {
+        result[i] = signature_union(setting->table, a.items[i * a.step],
+                                    operands[1].items[i * operands[1].step]);
+        result[i] =
+            signature_union(setting->table, result[i], operands[2].items[i * operands[2].step]);
+    }
+}
+
 bool signature_side(const signature_setting *setting, signature_value condition, bool *side) {
     *side = condition.known ? condition.number != 0
                             : (signature_hash(setting->table, condition.mark) >> 9 & 1) != 0;

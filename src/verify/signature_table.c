@@ -408,6 +408,31 @@ signature signature_joined(signature_table *table, ir_opcode opcode, base_dtype 
     return signature_union(table, a, b);
 }
 
+/* ---- rows ---- */
+void signature_join_rows(signature_table *table, ir_opcode opcode, base_dtype dtype,
+                         signature_row a, signature_row b, signature *result, int64_t count) {
+    signature before_a = 0, before_b = 0, made = SIGNATURE_UNKNOWN; /* of two that are unknown */
+    for (int64_t i = 0; i < count; i++, a.items += a.step, b.items += b.step) {
+        signature x = *a.items, y = *b.items;
+        if (x != before_a || y != before_b) {
+            bool sets = table->entries[x].kind == ENTRY_SET && table->entries[y].kind == ENTRY_SET;
+            made = !sets    ? signature_joined(table, opcode, dtype, x, y)
+                   : x == y ? x
+                            : union_of_sets(table, x, y);
+            before_a = x;
+            before_b = y;
+        }
+        result[i] = made;
+    }
+}
+
+bool signature_row_is_special(const signature_table *table, const signature *items, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        if (items[i] != SIGNATURE_UNKNOWN && table->entries[items[i]].kind != ENTRY_SET)
+            return true;
+    return false;
+}
+
 /* ---- comparing ---- */
 uint64_t signature_hash(signature_table *table, signature a) {
     return table->entries[signature_settled(table, a)].hash;

@@ -57,6 +57,17 @@ signature signature_indexed(signature_table *table, signature stored, signature 
  * result. */
 signature signature_joined(signature_table *table, ir_opcode opcode, base_dtype dtype, signature a,
                            signature b);
+/* Signatures of many positions; step 0: one for all. */
+typedef struct signature_row {
+    const signature *items;
+    int step;
+} signature_row;
+
+/* The same at `count` positions. */
+void signature_join_rows(signature_table *table, ir_opcode opcode, base_dtype dtype,
+                         signature_row a, signature_row b, signature *result, int64_t count);
+/* Whether any is a partial result or comes from constants alone. */
+bool signature_row_is_special(const signature_table *table, const signature *items, int64_t count);
 /* Whether the op joins elements to a reduction in values of the dtype. */
 bool signature_joins(const signature_table *table, ir_opcode opcode, base_dtype dtype);
 /* A partial result as the one source that it is to others; anything else as it is. */

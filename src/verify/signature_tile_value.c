@@ -67,20 +67,92 @@ static void compute_leaf(signature_tile_run *run, const ir_op *op, signature_til
 }
 
 /* ---- the op table ---- */
+enum { OPERANDS = 3, AT_ONCE = 256 };
+
+/* Elements of an operand in the order of the result. */
+typedef struct operand_walk {
+    const signature_tile *tile;
+    int64_t strides[IR_MAX_RANK];
+    int step; /* from one element of the result to the next; -1: it varies */
+} operand_walk;
+
+static operand_walk walk_operand(const signature_tile_run *run, const ir_op *op, int i,
+                                 const signature_tile *result) {
+    operand_walk walk = {.tile = &run->tiles[op->operands[i]->number]};
+    strides_of(op, result, walk.tile, walk.strides);
+    bool none = true, all = true;
+    int64_t stride = 1;
+    for (int d = result->rank - 1; d >= 0; d--) {
+        none = none && (walk.strides[d] == 0 || result->extent[d] == 1);
+        all = all && (walk.strides[d] == stride || result->extent[d] == 1);
+        stride *= result->extent[d];
+    }
+    walk.step = none ? 0 : all ? 1 : -1;
+    return walk;
+}
+
+/* The marks of operands from element `first` on; false where that does not say all of them. */
+static bool read_marks(const operand_walk *walk, int64_t first, int64_t count, signature *marks,
+                       bool *numberless) {
+    bool known = false, numbers = false;
+    const signature_value *item = &walk->tile->items[walk->step * first];
+    for (int64_t i = 0; i < (walk->step == 0 ? 1 : count); i++) {
+        known = known || item[i].known;
+        numbers = numbers || item[i].modelled;
+        marks[i] = item[i].mark;
+    }
+    *numberless = *numberless || !(known || numbers);
+    return !known;
+}
+
+/* Elements of floats at once, those from `first` on. False: one by one. */
+static bool compute_marks(signature_tile_run *run, const ir_op *op, const operand_walk *operands,
+                          signature_tile *result, int64_t first, int64_t count) {
+    signature marks[OPERANDS][AT_ONCE], made[AT_ONCE];
+    signature_row rows[OPERANDS];
+    bool numberless = false;
+    for (int i = 0; i < op->operand_count; i++) {
+        if (operands[i].step < 0 || !read_marks(&operands[i], first, count, marks[i], &numberless))
+            return false;
+        rows[i] = (signature_row){.items = marks[i], .step = operands[i].step};
+    }
+    if (!numberless)
+        return false;
+    signature_compute_rows(run->setting, op, rows, op->operand_count, made, count);
+    for (int64_t i = 0; i < count; i++)
+        result->items[first + i] = signature_nothing(made[i]);
+    return true;
+}
+
+static bool hands_on(const ir_op *op) {
+    return op->opcode == IR_EXPAND || op->opcode == IR_DROP || op->opcode == IR_BROADCAST ||
+           op->opcode == IR_CONVERT;
+}
+
 static void compute_elements(signature_tile_run *run, const ir_op *op, signature_tile *result) {
-    enum { OPERANDS = 3 };
-    int64_t strides[OPERANDS][IR_MAX_RANK];
-    const signature_tile *operand[OPERANDS];
+    operand_walk operand[OPERANDS];
     signature_value values[OPERANDS];
     int count = op->operand_count < OPERANDS ? op->operand_count : OPERANDS;
-    for (int i = 0; i < count; i++) {
-        operand[i] = signature_tile_of(run, op->operands[i]);
-        strides_of(op, result, operand[i], strides[i]);
+    for (int i = 0; i < count; i++)
+        operand[i] = walk_operand(run, op, i, result);
+    if (hands_on(op) && operand[0].step >= 0) {
+        for (int64_t k = 0; k < result->count; k++)
+            result->items[k] = operand[0].tile->items[operand[0].step * k];
+        return;
     }
+    bool rows = !hands_on(op) && signature_has_rows(run->setting, op);
+    int64_t done = 0;
+    while (rows && done < result->count) {
+        int64_t next = result->count - done < AT_ONCE ? result->count - done : AT_ONCE;
+        rows = compute_marks(run, op, operand, result, done, next);
+        done += rows ? next : 0;
+    }
+    if (done == result->count)
+        return;
     signature_walk walk = walk_of(result);
     for (int64_t k = 0; k < result->count; k++) {
         for (int i = 0; i < count; i++)
-            values[i] = operand[i]->items[element_of(&walk, strides[i])];
+            values[i] = operand[i].tile->items[element_of(&walk, operand[i].strides)];
         result->items[k] = signature_computed(run->setting, op, values, count);
         signature_walk_next(&walk);
     }
