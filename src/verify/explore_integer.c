@@ -59,22 +59,16 @@ FUNCTION(at_most, a <= b)
 FUNCTION(equal, a == b)
 FUNCTION(unequal, a != b)
 
-static const struct {
-    ir_opcode opcode;
-    explore_function function;
-} functions[] = {
-    {IR_ADD, added},     {IR_SUB, subtracted},    {IR_MUL, multiplied},
-    {IR_NEG, negated},   {IR_FLOOR_DIV, divided}, {IR_FLOOR_MOD, remainder_of},
-    {IR_ABS, magnitude}, {IR_MAXIMUM, greater},   {IR_MINIMUM, lesser},
-    {IR_AND, both},      {IR_OR, either},         {IR_XOR, one_of},
-    {IR_NOT, inverted},  {IR_SHL, left},          {IR_SHR, right},
-    {IR_LT, below},      {IR_LE, at_most},        {IR_EQ, equal},
-    {IR_NE, unequal},
+static const explore_function functions[IR_OPCODE_COUNT] = {
+    [IR_ADD] = added,     [IR_SUB] = subtracted,    [IR_MUL] = multiplied,
+    [IR_NEG] = negated,   [IR_FLOOR_DIV] = divided, [IR_FLOOR_MOD] = remainder_of,
+    [IR_ABS] = magnitude, [IR_MAXIMUM] = greater,   [IR_MINIMUM] = lesser,
+    [IR_AND] = both,      [IR_OR] = either,         [IR_XOR] = one_of,
+    [IR_NOT] = inverted,  [IR_SHL] = left,          [IR_SHR] = right,
+    [IR_LT] = below,      [IR_LE] = at_most,        [IR_EQ] = equal,
+    [IR_NE] = unequal,
 };
 
 explore_function explore_integer_function(ir_opcode opcode) {
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
-        if (functions[i].opcode == opcode)
-            return functions[i].function;
-    return NULL;
+    return functions[opcode];
 }

@@ -251,6 +251,7 @@ void verify_replay(verify_state *state) {
     r.writes = BASE_NEW_ARRAY(r.arena, uint64_t, REPLAY_WRITES);
     if (module->lanes < 1 || !start_values(&r, &module->body))
         return;
+    replay_rows_begin(&r);
     r.setting = (signature_setting){.table = signature_table_create(r.arena),
                                     .sizes = r.sizes,
                                     .size_count = module->extents.symbol_count};

@@ -12,24 +12,27 @@ static void clear_unless(uint64_t active[REPLAY_WORDS], int position, bool holds
         active[position / 64] &= ~(UINT64_C(1) << (position % 64));
 }
 
-static bool apply_mask(const replay *r, const ir_op *op, int positions,
-                       uint64_t active[REPLAY_WORDS]) {
+static bool apply_mask(replay *r, const ir_op *op, int positions, uint64_t active[REPLAY_WORDS]) {
     const ir_access *access = op->attributes.access;
     if (access->mask_kind == IR_MASK_NONE)
         return true;
     const replay_value *mask = replay_of(r, op->operands[access->mask]);
-    int slots = slots_of_positions(r, positions);
-    for (int p = 0; mask->known && p < positions; p++) {
+    if (!mask->known)
+        return false;
+    bool range = access->mask_kind == IR_MASK_RANGE;
+    int64_t *elements = r->indices;
+    memset(elements, 0, sizeof *elements * (size_t)positions);
+    if (range)
+        replay_add_affine(r, &access->mask_affine, positions, slots_of_positions(r, positions),
+                          elements);
+    for (int p = 0; p < positions; p++) {
         int64_t number = replay_number(mask, p);
-        int64_t element = ir_affine_at(&access->mask_affine,
-                                       ir_module_position(r->state->module, p / slots, p % slots));
-        clear_unless(active, p,
-                     access->mask_kind == IR_MASK_RANGE ? element < number : number != 0);
+        clear_unless(active, p, range ? elements[p] < number : number != 0);
     }
-    return mask->known;
+    return true;
 }
 
-bool replay_active(const replay *r, const ir_op *op, int positions, uint64_t active[REPLAY_WORDS]) {
+bool replay_active(replay *r, const ir_op *op, int positions, uint64_t active[REPLAY_WORDS]) {
     memset(active, 0, sizeof(uint64_t) * (size_t)((positions + 63) / 64));
     for (int p = 0; p < positions; p++)
         active[p / 64] |= UINT64_C(1) << (p % 64);

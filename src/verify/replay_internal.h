@@ -94,7 +94,9 @@ typedef struct replay {
     signature_setting setting;
     signature_memory wanted, stored;
     signature_tile_run *tile;
-    int64_t positions; /* of the widest vector */
+    int64_t positions;        /* of the widest vector */
+    int64_t *cells, *indices; /* of replay_rows.c: room for positions */
+    uint64_t *of_slot;
     int64_t unsigned_work, signed_work, *tile_work;
     int64_t group_work, group_tile_work;        /* the most that a group has taken */
     replay_marks *unknown, *outside, *compared; /* of one mark each; NULL until needed */
@@ -145,11 +147,24 @@ replay_tensor *replay_tensor_of(replay *r, const ir_value *tensor);
 /* ---- replay_access.c ---- */
 /* Positions where the access happens, as bits, and those of them that nothing decided: where a mask
  * or an index is outside or unset. False when that cannot be computed. */
-bool replay_active(const replay *r, const ir_op *op, int positions, uint64_t active[REPLAY_WORDS]);
+bool replay_active(replay *r, const ir_op *op, int positions, uint64_t active[REPLAY_WORDS]);
 void replay_index_planes(const replay *r, const ir_op *op, int word, uint64_t planes[2]);
 /* The number of the cell at a position; false when it is unknown or not inside the tensor. */
 bool replay_cell(replay *r, const ir_op *op, const replay_tensor *tensor, int position, int slots,
                  int64_t *cell);
+
+/* ---- replay_rows.c: all positions at once ---- */
+/* Room for the positions of the widest vector. */
+void replay_rows_begin(replay *r);
+/* Adds the affine form at every position. */
+void replay_add_affine(replay *r, const ir_affine *affine, int positions, int slots,
+                       int64_t *numbers);
+/* The cells at all positions, until the next call; -1 where an index is outside. NULL: the number
+ * of an index is not known. */
+const int64_t *replay_cells(replay *r, const ir_op *op, const replay_tensor *tensor, int positions,
+                            int slots);
+/* Whether all indices are known and none comes from data. */
+bool replay_index_is_constant(const replay *r, const ir_op *op);
 
 /* ---- replay_marks.c: signatures, when r->signing ---- */
 /* What is known of a position. */
@@ -166,7 +181,8 @@ void replay_marks_compute(replay *r, const ir_op *op);
 void replay_marks_load(replay *r, const ir_op *op, const uint64_t *active, bool decided);
 /* Whether an index comes from data. */
 bool replay_is_scattered(const replay *r, const ir_op *op, int position, int slots);
-void replay_marks_store(replay *r, const ir_op *op, int position, int64_t cell);
+/* `constant`: replay_index_is_constant. */
+void replay_marks_store(replay *r, const ir_op *op, int position, int64_t cell, bool constant);
 
 /* ---- replay_lanes.c: ops by which lanes and slots meet ---- */
 bool replay_is_collective(const ir_op *op);

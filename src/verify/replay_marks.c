@@ -9,6 +9,8 @@
  */
 #include "verify/replay_internal.h"
 
+#include <string.h>
+
 /* ---- vectors ---- */
 static replay_marks *new_marks(replay *r, int count) {
     replay_marks **list = &r->free[count > 1];
@@ -395,6 +397,30 @@ static void check_inside(replay *r, const ir_op *op, const replay_tensor *tensor
                       "an index is outside of the tensor");
 }
 
+/* Where mask and indices are known: the element or the fill. */
+static void load_rows(replay *r, const ir_op *op, const uint64_t *active, int parameter, int slots,
+                      const int64_t *cells) {
+    replay_value *result = replay_of(r, op->results[0]);
+    size_t bytes = sizeof(uint64_t) * (size_t)result->words;
+    replay_set_begin(r, result);
+    memset(result->plane[REPLAY_UNNUMBERED], 0xff, bytes);
+    memset(result->plane[REPLAY_UNMODELLED], 0xff, bytes);
+    for (int p = 0; p < result->positions; p++) {
+        signature_value value = signature_nothing(SIGNATURE_OUTSIDE);
+        if (!stands_outside(result, p) && !replay_bit(active, p))
+            value = fill_at(r, op, p);
+        else if (!stands_outside(result, p) && cells[p] >= 0)
+            value = content_at(r, op, parameter, p, slots, cells[p]);
+        if (signature_is_modelled(&value))
+            replay_set(r, result, p, value);
+        else
+            result->marks->items[p] = value.mark;
+    }
+    result->marks->special =
+        signature_row_is_special(r->setting.table, result->marks->items, result->positions);
+    replay_set_end(r, result);
+}
+
 /* Where the mask is known: the element or the fill. Else either. */
 void replay_marks_load(replay *r, const ir_op *op, const uint64_t *active, bool decided) {
     const ir_access *access = op->attributes.access;
@@ -402,6 +428,12 @@ void replay_marks_load(replay *r, const ir_op *op, const uint64_t *active, bool 
     int parameter = parameter_of(r, op), slots = ir_type_slot_count(&op->results[0]->type);
     if (parameter < 0 || r->tensors[parameter].cells == 0) {
         replay_forget(r, result);
+        return;
+    }
+    if (decided && !r->setting.models && replay_index_is_constant(r, op)) {
+        const int64_t *cells =
+            replay_cells(r, op, &r->tensors[parameter], result->positions, slots);
+        load_rows(r, op, active, parameter, slots, cells);
         return;
     }
     replay_set_begin(r, result);
@@ -432,11 +464,11 @@ bool replay_is_scattered(const replay *r, const ir_op *op, int position, int slo
     return false;
 }
 
-void replay_marks_store(replay *r, const ir_op *op, int position, int64_t cell) {
+void replay_marks_store(replay *r, const ir_op *op, int position, int64_t cell, bool constant) {
     const ir_value *value = ir_op_stored(op);
     int positions = replay_of(r, value)->positions, slots = ir_type_slot_count(&value->type);
     int parameter = parameter_of(r, op);
-    if (replay_is_scattered(r, op, position, slots))
+    if (!constant && replay_is_scattered(r, op, position, slots))
         r->stored.doubtful[parameter] = true;
     signature_cell stored = {.tensor = parameter,
                              .cell = cell,

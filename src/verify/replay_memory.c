@@ -150,19 +150,21 @@ static void write_cells(replay *r, const ir_op *op, replay_tensor *tensor, int p
     const ir_access *access = op->attributes.access;
     int slots = ir_type_slot_count(&op->operands[op->operand_count - 1]->type);
     bool once = access->injective && !access->unique;
+    const int64_t *cells = replay_cells(r, op, tensor, positions, slots);
+    bool constant = replay_index_is_constant(r, op);
     r->work -= 2 * positions;
     for (int p = 0; p < positions; p++) {
-        int64_t cell = 0;
+        int64_t cell = cells != NULL ? cells[p] : -1;
         if (!replay_bit(active, p))
             continue;
-        if (!replay_cell(r, op, tensor, p, slots, &cell)) {
+        if (cell < 0 && !replay_cell(r, op, tensor, p, slots, &cell)) {
             replay_open(r, tensor);
             if (r->signing && replay_is_scattered(r, op, p, slots))
                 r->stored.doubtful[tensor - r->tensors] = true;
             continue;
         }
         if (r->signing)
-            replay_marks_store(r, op, p, cell);
+            replay_marks_store(r, op, p, cell, constant);
         if (once)
             write_cell(r, op, cell);
         if (tensor->owner != NULL)

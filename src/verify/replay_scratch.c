@@ -29,13 +29,21 @@ void replay_start_scratch(replay *r, const ir_op *op) {
     memset(array->unset, 0xff, sizeof(uint64_t) * (size_t)(cells / 64 + 1));
 }
 
-/* False when the cell is not known, or not of this group. */
-static bool cell_of(replay *r, const ir_op *op, const replay_array *array, int position, int slots,
-                    int64_t *cell) {
+/* The cells of an access; NULL where they are not known, or not all of this group. */
+static const int64_t *cells_of(replay *r, const ir_op *op, const replay_array *array, int positions,
+                               int slots) {
     const ir_access *access = op->attributes.access;
     const replay_tensor cells = {.extent = {array->cells}};
-    return access->rank == 1 && access->block <= 0 && array->words > 0 && !array->maybe &&
-           replay_cell(r, op, &cells, position, slots, cell);
+    bool followed = access->rank == 1 && access->block <= 0 && array->words > 0 && !array->maybe;
+    return followed ? replay_cells(r, op, &cells, positions, slots) : NULL;
+}
+
+/* A finding, where an index is known. */
+static void report_outside(replay *r, const ir_op *op, const replay_array *array, int position,
+                           int slots) {
+    const replay_tensor cells = {.extent = {array->cells}};
+    int64_t cell = 0;
+    replay_cell(r, op, &cells, position, slots, &cell);
 }
 
 void replay_put(replay *r, const ir_op *op) {
@@ -49,11 +57,14 @@ void replay_put(replay *r, const ir_op *op) {
         array->maybe = true;
         return;
     }
+    const int64_t *cells = cells_of(r, op, array, value->positions, slots);
     for (int p = 0; p < value->positions; p++) {
-        int64_t cell = 0;
+        int64_t cell = cells != NULL ? cells[p] : -1;
         if (!replay_bit(active, p))
             continue;
-        if (!cell_of(r, op, array, p, slots, &cell)) {
+        if (cell < 0) {
+            if (cells != NULL)
+                report_outside(r, op, array, p, slots);
             array->maybe = true;
             return;
         }
@@ -81,13 +92,16 @@ void replay_get(replay *r, const ir_op *op) {
     r->work -= 4 + 2 * result->positions;
     bool decided = replay_active(r, op, result->positions, active);
     bool real = base_dtype_is_float(op->results[0]->type.dtype), followed = decided;
+    const int64_t *cells = cells_of(r, op, array, result->positions, slots);
     replay_set_begin(r, result);
     for (int p = 0; p < result->positions && followed; p++) {
-        int64_t cell = 0;
+        int64_t cell = cells != NULL ? cells[p] : -1;
         signature_value value = signature_nothing(SIGNATURE_OUTSIDE);
         if (!replay_bit(active, p)) {
             value = fill_of(r, op, p);
-        } else if (!cell_of(r, op, array, p, slots, &cell)) {
+        } else if (cell < 0) {
+            if (cells != NULL)
+                report_outside(r, op, array, p, slots);
             followed = false;
         } else if (!replay_bit(array->unset, cell)) {
             value = array->held[cell];

@@ -62,10 +62,9 @@ static void set_number(replay *r, replay_value *value, int64_t number) {
 
 static void replay_iota(replay *r, const ir_op *op, replay_value *result) {
     int64_t *numbers = replay_numbers(r, result);
-    int slots = op->results[0]->type.slots;
-    for (int p = 0; p < result->positions; p++)
-        numbers[p] = ir_affine_at(&op->attributes.affine,
-                                  ir_module_position(r->state->module, p / slots, p % slots));
+    memset(numbers, 0, sizeof *numbers * (size_t)result->positions);
+    replay_add_affine(r, &op->attributes.affine, result->positions, op->results[0]->type.slots,
+                      numbers);
 }
 
 static void replay_leaf(replay *r, const ir_op *op, replay_value *result) {
