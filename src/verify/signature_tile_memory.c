@@ -13,7 +13,16 @@ typedef struct access_run {
     const signature_tile *index[IR_MAX_RANK];  /* NULL: none */
     int64_t strides[IR_MAX_RANK][IR_MAX_RANK]; /* GATHER: per axis of the tile */
     int axis[IR_MAX_RANK];                     /* RANGE: of the tile */
+    bool constant;                             /* all indices are known and none comes from data */
 } access_run;
+
+/* The indices of a row of elements: along the last axis of the tile. */
+typedef struct access_row {
+    struct {
+        const signature_value *item; /* NULL: 0 */
+        int64_t step, first, add;    /* of items; what is added, at the first and from one on */
+    } index[IR_MAX_RANK];
+} access_row;
 
 /* What the indices of one element name. */
 typedef struct access_cell {
@@ -28,9 +37,17 @@ typedef struct access_cell {
     signature_value index[IR_MAX_RANK];
 } access_cell;
 
+static bool is_constant_tile(const signature_tile_run *run, const signature_tile *tile) {
+    for (int64_t i = 0; i < tile->count; i++)
+        if (!tile->items[i].known ||
+            !signature_is_constant(run->setting->table, tile->items[i].mark))
+            return false;
+    return true;
+}
+
 static bool start_access(signature_tile_run *run, const ir_op *op, const signature_tile *tile,
                          access_run *a) {
-    *a = (access_run){.op = op, .access = op->attributes.access, .tensor = -1};
+    *a = (access_run){.op = op, .access = op->attributes.access, .tensor = -1, .constant = true};
     for (int i = 0; i < run->module->parameter_count; i++)
         if (run->module->parameters[i].is_tensor &&
             run->module->parameters[i].value == op->operands[0])
@@ -46,6 +63,7 @@ static bool start_access(signature_tile_run *run, const ir_op *op, const signatu
         if (index->operand < 0)
             continue;
         a->index[d] = signature_tile_of(run, op->operands[index->operand]);
+        a->constant = a->constant && is_constant_tile(run, a->index[d]);
         int64_t stride = 1;
         for (int i = a->index[d]->rank - 1; i >= 0 && i < tile->rank; i--) {
             a->strides[d][i] = a->index[d]->extent[i] == 1 ? 0 : stride;
@@ -95,6 +113,37 @@ static access_cell cell_of(const signature_tile_run *run, const access_run *a,
     }
     c.known = c.known && !c.outside;
     return c;
+}
+
+/* The row that begins at the coordinates. */
+static access_row row_of(const access_run *a, const signature_walk *walk) {
+    const int last = walk->rank - 1;
+    access_row row;
+    for (int d = 0; d < a->access->rank; d++) {
+        int64_t element = 0;
+        for (int i = 0; i < walk->rank && a->index[d] != NULL; i++)
+            element += walk->at[i] * a->strides[d][i];
+        row.index[d].item = a->index[d] != NULL ? &a->index[d]->items[element] : NULL;
+        row.index[d].step = last >= 0 ? a->strides[d][last] : 0;
+        row.index[d].first = a->axis[d] >= 0 ? walk->at[a->axis[d]] : 0;
+        row.index[d].add = a->axis[d] >= 0 && a->axis[d] == last;
+    }
+    return row;
+}
+
+/* The cell of an element of the row, where no index comes from data; -1 where one is outside. */
+static int64_t cell_in_row(const access_run *a, const access_row *row, int64_t element) {
+    int64_t cell = 0;
+    for (int d = 0; d < a->access->rank; d++) {
+        const signature_value *item = row->index[d].item;
+        uint64_t number = (uint64_t)(row->index[d].first + element * row->index[d].add);
+        if (item != NULL)
+            number += (uint64_t)item[element * row->index[d].step].number;
+        if ((int64_t)number < 0 || (int64_t)number >= a->extent[d])
+            return -1;
+        cell = cell * a->extent[d] + (int64_t)number;
+    }
+    return cell;
 }
 
 static bool is_inside(const signature_tile *tile, const signature_walk *walk) {
@@ -172,14 +221,31 @@ bool signature_tile_load(signature_tile_run *run, const ir_op *op) {
     if (!signature_tile_shape(run, op->results[0]) || !start_access(run, op, tile, &a))
         return false;
     signature_walk walk = walk_of(tile);
-    for (int64_t k = 0; k < tile->count; k++) {
-        tile->items[k] = loaded_value(run, &a, tile, &walk);
-        signature_walk_next(&walk);
+    for (int64_t k = 0; k < tile->count;) {
+        const int64_t columns = tile->rank > 0 ? tile->extent[tile->rank - 1] : 1;
+        const access_row row = row_of(&a, &walk);
+        for (int64_t i = 0; i < columns; i++, k++) {
+            int64_t cell = a.constant && is_inside(tile, &walk) ? cell_in_row(&a, &row, i) : -1;
+            tile->items[k] =
+                cell >= 0 ? content_of(run, &a, cell) : loaded_value(run, &a, tile, &walk);
+            signature_walk_next(&walk);
+        }
     }
     return true;
 }
 
 /* ---- stores ---- */
+/* -1: nothing is stored, or it is not known where. */
+static int64_t cell_of_store(signature_tile_run *run, const access_run *a,
+                             const signature_walk *walk) {
+    access_cell c = cell_of(run, a, walk);
+    if (!signature_is_constant(run->setting->table, c.sources))
+        run->memory->scattered[a->tensor] = true;
+    if (!c.known && !c.outside)
+        run->memory->open[a->tensor] = true;
+    return c.known ? c.cell : -1;
+}
+
 bool signature_tile_store(signature_tile_run *run, const ir_op *op) {
     access_run a;
     const signature_tile *tile = signature_tile_of(run, op->operands[op->operand_count - 1]);
@@ -190,20 +256,17 @@ bool signature_tile_store(signature_tile_run *run, const ir_op *op) {
     stored.instance = names[0] * 31 + names[1];
     signature_walk walk = walk_of(tile);
     run->work -= tile->count + 2;
-    for (int64_t k = 0; k < tile->count; k++, signature_walk_next(&walk)) {
-        if (!is_inside(tile, &walk))
-            continue;
-        access_cell c = cell_of(run, &a, &walk);
-        if (!signature_is_constant(run->setting->table, c.sources))
-            run->memory->scattered[a.tensor] = true;
-        if (!c.known && !c.outside) {
-            run->memory->open[a.tensor] = true;
-            continue;
+    for (int64_t k = 0; k < tile->count;) {
+        const int64_t columns = tile->rank > 0 ? tile->extent[tile->rank - 1] : 1;
+        const access_row row = row_of(&a, &walk);
+        for (int64_t i = 0; i < columns; i++, k++, signature_walk_next(&walk)) {
+            if (!is_inside(tile, &walk))
+                continue;
+            stored.value = tile->items[k];
+            stored.cell = a.constant ? cell_in_row(&a, &row, i) : cell_of_store(run, &a, &walk);
+            if (stored.cell >= 0)
+                signature_memory_store(run->memory, &stored);
         }
-        stored.cell = c.cell;
-        stored.value = tile->items[k];
-        if (c.known)
-            signature_memory_store(run->memory, &stored);
     }
     return run->work > 0;
 }
