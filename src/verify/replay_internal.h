@@ -102,6 +102,7 @@ typedef struct replay {
     replay_marks *unknown, *outside, *compared; /* of one mark each; NULL until needed */
     replay_marks *free[2];                      /* of one position, of many */
     void *meeting;                              /* of replay_lanes.c: room for positions */
+    signature *meeting_marks;
     int meeting_positions;
     const ir_op *reported[BASE_DIAGNOSTIC_LIMIT];
     int reported_count;

@@ -20,6 +20,10 @@ typedef struct meeting {
     const replay_value *from;
     replay_value *to;
     int slots, subgroup; /* of the operand; lanes of a subgroup */
+    ir_opcode opcode;    /* that joins states, of this dtype */
+    base_dtype dtype;
+    bool numberless; /* no number is known, nor comes of what is joined */
+    signature *marks;
     position *at, *next; /* [lane * slots + slot] */
 } meeting;
 
@@ -53,24 +57,51 @@ static void write_positions(meeting *m) {
 static const position nowhere = {.value = {.mark = SIGNATURE_OUTSIDE}, .plane = {true}};
 
 /* ---- states that are joined ---- */
-static position joined(const meeting *m, const position *a, const position *b) {
+static void start_joining(meeting *m) {
     const ir_attributes *attributes = &m->op->attributes;
-    base_dtype dtype = m->op->results[0]->type.dtype;
-    ir_opcode opcode = signature_joining_opcode(attributes->monoid, attributes->nan, dtype);
-    position result = {.value =
-                           signature_combined(&m->r->setting, opcode, dtype, a->value, b->value)};
+    m->dtype = m->op->results[0]->type.dtype;
+    m->opcode = signature_joining_opcode(attributes->monoid, attributes->nan, m->dtype);
+    m->numberless = base_dtype_is_float(m->dtype) && !m->r->setting.models;
+    for (int p = 0; p < m->from->positions && m->numberless; p++)
+        m->numberless = !signature_is_modelled(&m->at[p].value);
+}
+
+static position joined(const meeting *m, const position *a, const position *b) {
+    const signature_setting *setting = &m->r->setting;
+    position result;
+    if (m->numberless)
+        result.value = signature_nothing(
+            signature_joined(setting->table, m->opcode, m->dtype, a->value.mark, b->value.mark));
+    else
+        result.value = signature_combined(setting, m->opcode, m->dtype, a->value, b->value);
+    for (int plane = REPLAY_STANDIN; plane < REPLAY_PLANES; plane++)
+        result.plane[plane] = false;
     for (int plane = 0; plane < REPLAY_STANDIN; plane++)
         result.plane[plane] = a->plane[plane] || b->plane[plane];
     return result;
 }
 
-static void fold(meeting *m) {
-    for (int lane = 0; lane < m->r->lanes; lane++) {
-        position sum = m->at[lane * m->slots];
-        for (int s = 1; s < m->slots; s++)
-            sum = joined(m, &sum, &m->at[lane * m->slots + s]);
-        m->next[lane] = sum;
+static position folded(const meeting *m, const position *slots) {
+    position sum = slots[0];
+    for (int s = 1; s < m->slots && !m->numberless; s++)
+        sum = joined(m, &sum, &slots[s]);
+    for (int s = 0; s < m->slots && m->numberless; s++) {
+        m->marks[s] = slots[s].value.mark;
+        for (int plane = 0; plane < REPLAY_STANDIN; plane++)
+            sum.plane[plane] = sum.plane[plane] || slots[s].plane[plane];
     }
+    if (m->numberless)
+        sum.value.mark =
+            signature_join_all(m->r->setting.table, m->opcode, m->dtype, m->marks, m->slots);
+    for (int plane = REPLAY_STANDIN; plane < REPLAY_PLANES && m->slots > 1; plane++)
+        sum.plane[plane] = false;
+    return sum;
+}
+
+static void fold(meeting *m) {
+    start_joining(m);
+    for (int lane = 0; lane < m->r->lanes; lane++)
+        m->next[lane] = folded(m, &m->at[lane * m->slots]);
     memcpy(m->at, m->next, sizeof(position) * (size_t)m->r->lanes);
 }
 
@@ -83,15 +114,19 @@ static void combine_across(meeting *m, int64_t mask) {
         int lane = p / m->slots % m->subgroup, first = p / m->slots - lane, slot = p % m->slots;
         int left = lane & ~top, right = left ^ (int)mask;
         bool there = mask > 0 && right < m->subgroup;
-        m->next[p] = there ? joined(m, &m->at[(first + left) * m->slots + slot],
-                                    &m->at[(first + right) * m->slots + slot])
-                           : nowhere;
+        if (lane != left && there) /* the lane across, which was before, has joined the same */
+            m->next[p] = m->next[(first + left) * m->slots + slot];
+        else
+            m->next[p] = there ? joined(m, &m->at[(first + left) * m->slots + slot],
+                                        &m->at[(first + right) * m->slots + slot])
+                               : nowhere;
     }
     memcpy(m->at, m->next, sizeof(position) * (size_t)positions);
 }
 
 static void combine(meeting *m) {
     const ir_list *masks = &m->op->attributes.lanes;
+    start_joining(m);
     for (int i = 0; i < masks->count; i++)
         combine_across(m, masks->items[i]);
     for (int mask = m->subgroup / 2; masks->count == 0 && mask > 0; mask /= 2)
@@ -169,10 +204,12 @@ void replay_collective(replay *r, const ir_op *op) {
     r->work -= 4 * positions;
     if (r->meeting_positions < positions) {
         r->meeting = BASE_NEW_ARRAY(r->arena, position, 2 * positions);
+        r->meeting_marks = BASE_NEW_ARRAY(r->arena, signature, positions);
         r->meeting_positions = positions;
     }
     m.at = r->meeting;
     m.next = m.at + r->meeting_positions;
+    m.marks = r->meeting_marks;
     read_positions(&m);
     if (op->opcode == IR_FOLD)
         fold(&m);

@@ -67,10 +67,9 @@ static void start_signing(replay *r) {
     const ir_module *module = r->state->module;
     r->setting.loaded = r->loaded;
     r->setting.models = r->state->effort == VERIFY_EXHAUSTIVE;
-    if (r->setting.models) { /* what one round takes says nothing about others; no name lives on */
+    if (r->setting.models) /* what one round takes says nothing about others */
         r->group_work = r->group_tile_work = 0;
-        r->setting.table = signature_table_create(r->arena);
-    }
+    signature_table_clear(r->setting.table); /* no name lives on */
     /* groups of a cluster share the work of a program: that is not followed */
     r->signing = module->implements != NULL && module->cluster <= 1 &&
                  r->signed_work > r->group_work && *r->tile_work > r->group_tile_work;

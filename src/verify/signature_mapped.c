@@ -32,6 +32,7 @@ static bool compare_round(replay *r, signature_tile_run *mapped) {
     for (int which = 0; which < PROGRAMS && choose_program(r, which, programs); which++) {
         signature_memory_start(&r->wanted, r->arena, parameters);
         signature_memory_start(&r->stored, r->arena, parameters);
+        signature_table_clear(r->setting.table);
         signature_table_count_constants(r->setting.table, false);
         if (!signature_tile_program(r->tile, programs, which) ||
             !signature_tile_program(mapped, programs, which))

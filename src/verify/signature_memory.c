@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { FIRST_CAPACITY = 1 << 8 };
+enum { FIRST_CAPACITY = 1 << 10 };
 
 static uint64_t place_of(int tensor, int64_t cell) {
     uint64_t x = ((uint64_t)cell * 8 + (uint64_t)tensor) * UINT64_C(0x9e3779b97f4a7c15);
@@ -51,7 +51,7 @@ const signature_cell *signature_memory_find(const signature_memory *memory, int 
 static void grow(signature_memory *memory) {
     const signature_cell *old = memory->cells;
     int64_t count = memory->capacity;
-    memory->capacity = count * 2;
+    memory->capacity = count * 4;
     memory->cells = new_cells(memory->arena, memory->capacity);
     for (int64_t i = 0; i < count; i++)
         if (old[i].tensor >= 0)

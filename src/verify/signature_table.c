@@ -12,7 +12,8 @@
 enum {
     SOURCES = 1024, /* of a set; more are unknown */
     NUMBERS = 1 << 10,
-    POOL = 1 << 9 /* names that are allocated at once */
+    BUCKETS = 1 << 12, /* at first */
+    POOL = 1 << 12 /* names that are allocated at once */
 };
 
 typedef enum entry_kind { ENTRY_SPECIAL, ENTRY_CONSTANT, ENTRY_SET, ENTRY_PARTIAL } entry_kind;
@@ -40,14 +41,19 @@ typedef struct bucket {
     signature at; /* 0 = empty */
 } bucket;
 
+typedef struct pool {
+    struct pool *next;
+    uint64_t names[POOL];
+} pool;
+
 struct signature_table {
     base_arena *arena;
     entry *entries;
     int64_t count, capacity;
     bucket *buckets; /* a power of two of them */
-    int64_t bucket_count;
-    uint64_t *pool; /* room for names of sets */
-    int pool_left;
+    int64_t bucket_count, bucket_room;
+    struct pool *pool, *first_pool; /* room for names of sets: the one in use, the first */
+    int pool_used;
     bool counts;                    /* constants of unknown value count as elements */
     uint32_t *numbers;              /* constants 0 .. NUMBERS-1; 0 = not met yet */
     bool joins[2][IR_OPCODE_COUNT]; /* by whether values are bools: ops that join */
@@ -80,7 +86,12 @@ static bucket *place_of(const signature_table *table, uint64_t hash) {
 
 static void grow_buckets(signature_table *table) {
     table->bucket_count *= 4;
-    table->buckets = BASE_NEW_ARRAY(table->arena, bucket, table->bucket_count);
+    if (table->bucket_count > table->bucket_room) {
+        table->buckets = BASE_NEW_ARRAY(table->arena, bucket, table->bucket_count);
+        table->bucket_room = table->bucket_count;
+    } else {
+        memset(table->buckets, 0, sizeof(bucket) * (size_t)table->bucket_count);
+    }
     for (int64_t i = SIGNATURE_OUTSIDE; i < table->count; i++) {
         uint64_t hash = table->entries[i].hash;
         *place_of(table, hash) = (bucket){(uint32_t)(hash >> 32), (signature)i};
@@ -118,19 +129,34 @@ static void list_joining_ops(signature_table *table) {
     }
 }
 
+static void enter_special(signature_table *table) {
+    const entry special = {.kind = ENTRY_SPECIAL, .hash = UINT64_C(0x636f6e7374)};
+    for (int i = 0; i < SIGNATURE_OUTSIDE; i++)
+        BASE_PUSH(table->arena, table->entries, table->count, table->capacity, special);
+    interned_source(table, UINT64_C(0x6f7574));
+}
+
 signature_table *signature_table_create(base_arena *arena) {
     signature_table *table = BASE_NEW(arena, signature_table);
     table->arena = arena;
-    table->bucket_count = 4096;
-    table->buckets = BASE_NEW_ARRAY(arena, bucket, table->bucket_count);
+    table->bucket_count = table->bucket_room = BUCKETS;
+    table->buckets = BASE_NEW_ARRAY(arena, bucket, BUCKETS);
     table->numbers = BASE_NEW_ARRAY(arena, uint32_t, NUMBERS);
     list_joining_ops(table);
-    const entry special = {.kind = ENTRY_SPECIAL, .hash = UINT64_C(0x636f6e7374)};
+    table->pool = table->first_pool = BASE_NEW(arena, pool);
     table->entries = base_arena_grow(arena, NULL, 0, &table->capacity, 2048, sizeof(entry));
-    BASE_PUSH(arena, table->entries, table->count, table->capacity, special);
-    BASE_PUSH(arena, table->entries, table->count, table->capacity, special);
-    interned_source(table, UINT64_C(0x6f7574));
+    enter_special(table);
     return table;
+}
+
+void signature_table_clear(signature_table *table) {
+    table->bucket_count = BUCKETS;
+    memset(table->buckets, 0, sizeof(bucket) * BUCKETS);
+    memset(table->numbers, 0, sizeof(uint32_t) * NUMBERS);
+    table->count = 0;
+    table->pool = table->first_pool;
+    table->pool_used = 0;
+    enter_special(table);
 }
 
 void signature_table_count_constants(signature_table *table, bool counts) {
@@ -232,13 +258,14 @@ static const uint64_t *sources_of(const entry *set) {
 static uint64_t *room_for(signature_table *table, int count) {
     if (count > POOL / 4)
         return BASE_NEW_ARRAY(table->arena, uint64_t, count);
-    if (count > table->pool_left) {
-        table->pool = BASE_NEW_ARRAY(table->arena, uint64_t, POOL);
-        table->pool_left = POOL;
+    if (table->pool_used + count > POOL) {
+        if (table->pool->next == NULL)
+            table->pool->next = BASE_NEW(table->arena, pool);
+        table->pool = table->pool->next;
+        table->pool_used = 0;
     }
-    table->pool_left -= count;
-    table->pool += count;
-    return table->pool - count;
+    table->pool_used += count;
+    return &table->pool->names[table->pool_used - count];
 }
 
 /* What both sets have: how many, and the sum of their names. */
@@ -424,6 +451,25 @@ void signature_join_rows(signature_table *table, ir_opcode opcode, base_dtype dt
         }
         result[i] = made;
     }
+}
+
+signature signature_join_all(signature_table *table, ir_opcode opcode, base_dtype dtype,
+                             const signature *items, int64_t count) {
+    bool partial = true;
+    for (int64_t i = 0; i < count && partial; i++)
+        partial = is_partial(table, items[i], opcode);
+    if (count == 1)
+        return items[0];
+    if (partial) { /* what is between the first and the last needs no signature */
+        entry sum = {.kind = ENTRY_PARTIAL, .joined = (uint16_t)opcode};
+        for (int64_t i = 0; i < count; i++)
+            sum.sum += table->entries[items[i]].sum;
+        return interned_partial(table, sum);
+    }
+    signature sum = items[0];
+    for (int64_t i = 1; i < count; i++)
+        sum = signature_joined(table, opcode, dtype, sum, items[i]);
+    return sum;
 }
 
 bool signature_row_is_special(const signature_table *table, const signature *items, int64_t count) {

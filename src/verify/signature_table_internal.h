@@ -36,6 +36,8 @@ enum {
 typedef struct signature_table signature_table;
 
 signature_table *signature_table_create(base_arena *arena);
+/* Forgets all signatures but those above. */
+void signature_table_clear(signature_table *table);
 
 /* Whether a constant of unknown value that enters a reduction is an element as others are. Where
  * such a constant may be known to others, it must not be: the result is unknown. */
@@ -66,6 +68,9 @@ typedef struct signature_row {
 /* The same at `count` positions. */
 void signature_join_rows(signature_table *table, ir_opcode opcode, base_dtype dtype,
                          signature_row a, signature_row b, signature *result, int64_t count);
+/* All of them joined, one after the other. */
+signature signature_join_all(signature_table *table, ir_opcode opcode, base_dtype dtype,
+                             const signature *items, int64_t count);
 /* Whether any is a partial result or comes from constants alone. */
 bool signature_row_is_special(const signature_table *table, const signature *items, int64_t count);
 /* Whether the op joins elements to a reduction in values of the dtype. */
