@@ -139,7 +139,9 @@ bool analysis_index_digits_find(const analysis_index_form *form, const layout_ax
     for (int i = 0; i < form->term_count; i++) {
         const analysis_index_term *term = &form->terms[i];
         digit_walk walk = {.term = term, .axis = term->axis, .ranges = ranges, .out = digits};
-        if ((term->modulus != 0 && !base_checked_mul(term->divide, term->modulus, &walk.end)) ||
+        bool parts = term->divide != 1 || term->modulus != 0;
+        if ((parts && axes[term->axis]->shift != NULL) ||
+            (term->modulus != 0 && !base_checked_mul(term->divide, term->modulus, &walk.end)) ||
             !walk_axis(&walk, axes[term->axis]))
             return false;
     }

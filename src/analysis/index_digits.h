@@ -5,7 +5,8 @@
  *     i / 8, i on lane 8 | slot 4 | step *    slot*1 + step*4
  *
  * Only where the borders of divide and modulus fall on borders of the digits, or cut a digit into
- * whole parts; an exclusive or of the index turns digits round. */
+ * whole parts; an exclusive or of the index turns digits round. Of a shifted axis only whole
+ * indices fall apart: what is found is of its positions. */
 #ifndef ANALYSIS_INDEX_DIGITS_H
 #define ANALYSIS_INDEX_DIGITS_H
 

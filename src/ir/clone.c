@@ -158,6 +158,7 @@ static void clone_axes(cloner *c) {
     for (int i = 0; i < to->axis_count; i++) {
         to->axes[i].anchor = clone_text(c, to->axes[i].anchor);
         to->axes[i].extent = clone_extent(c, to->axes[i].extent);
+        to->axes[i].digits.shift = clone_text(c, to->axes[i].digits.shift);
     }
     to->groups = clone_extent(c, to->groups);
 }

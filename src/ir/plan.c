@@ -118,22 +118,26 @@ static uint64_t hash_text(uint64_t hash, const char *format, ...) {
     return base_hash_bytes(hash, text, (size_t)length);
 }
 
-static uint64_t hash_digits(uint64_t hash, const layout_axis *axis) {
-    for (int i = 0; i < axis->count; i++) {
-        hash = hash_text(hash, " %s %" PRId64, layout_holder_name(axis->digits[i].holder),
-                         axis->digits[i].radix);
-        if (layout_axis_digit_stride(axis, i) != layout_axis_default_stride(axis, i))
-            hash = hash_text(hash, " @%" PRId64, axis->digits[i].stride);
-    }
-    return axis->exclusive_or == 0 ? hash : hash_text(hash, " xor %" PRId64, axis->exclusive_or);
-}
-
 /* The line of an access; -1 without one. */
 static int plan_access_number(const ir_plan *plan, const char *anchor) {
     for (int i = 0; anchor != NULL && i < plan->access_count; i++)
         if (strcmp(plan->accesses[i].anchor, anchor) == 0)
             return i;
     return -1;
+}
+
+static uint64_t hash_digits(uint64_t hash, const ir_plan *plan, const layout_axis *axis) {
+    for (int i = 0; i < axis->count; i++) {
+        hash = hash_text(hash, " %s %" PRId64, layout_holder_name(axis->digits[i].holder),
+                         axis->digits[i].radix);
+        if (layout_axis_digit_stride(axis, i) != layout_axis_default_stride(axis, i))
+            hash = hash_text(hash, " @%" PRId64, axis->digits[i].stride);
+    }
+    if (axis->exclusive_or != 0)
+        hash = hash_text(hash, " xor %" PRId64, axis->exclusive_or);
+    return axis->shift == NULL
+               ? hash
+               : hash_text(hash, " shift %d", plan_access_number(plan, axis->shift));
 }
 
 static int plan_convert_number(const ir_plan *plan, const char *anchor) {
@@ -150,7 +154,7 @@ uint64_t ir_plan_hash(const ir_plan *plan) {
     for (int i = 0; i < plan->condition_count; i++)
         hash = hash_text(hash, " = %" PRId64, plan->conditions[i].value);
     for (int i = 0; i < plan->axis_count; i++)
-        hash = hash_digits(hash_text(hash, "\naxis"), &plan->axes[i].digits);
+        hash = hash_digits(hash_text(hash, "\naxis"), plan, &plan->axes[i].digits);
     for (int i = 0; i < plan->keep_count; i++)
         hash = hash_text(hash, "\nkeep %s %d", ir_storage_name(plan->keeps[i].storage),
                          plan_access_number(plan, plan->keeps[i].access));

@@ -2,7 +2,7 @@
  *
  *     plan softmax canon 5d1e8c0a91b2f733 machine cpu-avx2 for N = 4096
  *     axis row      group *
- *     axis N        lane 8 | slot 4 | step 128
+ *     axis N        lane 8 | slot 4 | step 128         or: .. | step * shift x.0
  *     keep e        private
  *     reduce max.0  tree
  *     access x.0    width 8

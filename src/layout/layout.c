@@ -76,6 +76,12 @@ int64_t layout_axis_chunk(const layout_axis *axis) {
            layout_axis_radix(axis, LAYOUT_SUBGROUP) * layout_axis_radix(axis, LAYOUT_BLOCK);
 }
 
+int64_t layout_axis_shifts(const layout_axis *axis) {
+    if (axis->shift == NULL)
+        return 1;
+    return axis->count > 0 ? axis->digits[0].radix : 0;
+}
+
 bool layout_axis_has(const layout_axis *axis, layout_holder holder) {
     for (int i = 0; i < axis->count; i++) {
         if (axis->digits[i].holder == holder)
@@ -84,8 +90,13 @@ bool layout_axis_has(const layout_axis *axis, layout_holder holder) {
     return false;
 }
 
+static bool same_shift(const layout_axis *a, const layout_axis *b) {
+    return a->shift == NULL || b->shift == NULL ? a->shift == b->shift
+                                                : strcmp(a->shift, b->shift) == 0;
+}
+
 bool layout_axis_equal(const layout_axis *a, const layout_axis *b) {
-    if (a->count != b->count || a->exclusive_or != b->exclusive_or)
+    if (a->count != b->count || a->exclusive_or != b->exclusive_or || !same_shift(a, b))
         return false;
     for (int i = 0; i < a->count; i++) {
         if (a->digits[i].holder != b->digits[i].holder ||
@@ -264,6 +275,8 @@ void layout_axis_print(base_text *out, const layout_axis *axis) {
     }
     if (axis->exclusive_or != 0)
         base_text_format(out, " xor %" PRId64, axis->exclusive_or);
+    if (axis->shift != NULL)
+        base_text_format(out, " shift %s", axis->shift);
 }
 
 typedef struct reader {

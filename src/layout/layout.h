@@ -18,8 +18,13 @@
  * 128 on. `lane 4 @8` (stride 8) says that the digit counts in eights of the lane number; the
  * digits of one holder never overlap, and over all axes of a value they fill its range without a
  * gap. `lane 32 | slot 2 xor 5` exclusive-ors the index with a constant; all radices are then
- * powers of two. What a plan or a level of the IR restricts further stands in pass/ and verify/:
- * this room knows nothing of the IR.
+ * powers of two.
+ *
+ * `slot 4 | lane 32 | step * shift x.0`: positions run from 0 to extent + s, the index of one is
+ * position - s, valid iff 0 <= index < extent. s is from 0 up to the radix of the first digit, so
+ * that a row that begins s elements past a border of vectors has its vectors between such borders.
+ * What a name such as x.0 stands for, the IR says. What a plan or a level of the IR restricts
+ * further stands in pass/ and verify/: this room knows nothing of the IR.
  */
 #ifndef LAYOUT_LAYOUT_H
 #define LAYOUT_LAYOUT_H
@@ -53,6 +58,8 @@ typedef struct layout_axis {
     int count;
     layout_digit digits[LAYOUT_MAX_DIGITS];
     int64_t exclusive_or; /* of the index, below the product of the radices; 0: none */
+    const char *shift;    /* what an amount s comes from that is known when the program runs: digits
+                             count positions, index = position - s. NULL: s = 0 */
 } layout_axis;
 
 const char *layout_holder_name(layout_holder holder);
@@ -72,6 +79,9 @@ int64_t layout_axis_digit_stride(const layout_axis *axis, int digit);
 int64_t layout_axis_default_stride(const layout_axis *axis, int digit);
 /* Product of all radices but those of steps and groups: the elements of one step. */
 int64_t layout_axis_chunk(const layout_axis *axis);
+/* The amounts by which the axis may be shifted end here: 1 where it is not, else the radix of its
+ * first digit (0 where there is none, or it is not known). */
+int64_t layout_axis_shifts(const layout_axis *axis);
 bool layout_axis_has(const layout_axis *axis, layout_holder holder);
 /* The same digits in the same order, however their strides are written. */
 bool layout_axis_equal(const layout_axis *a, const layout_axis *b);
@@ -95,8 +105,8 @@ void layout_axes_resolve(layout_axis *axes, int count);
 const char *layout_axes_partition(const layout_axis *axes, int count, int *axis, int *digit);
 
 /* `lane 8 | slot 4 | step *`, `lane 4 @8` for a stride that is not the default; `none` for no
- * digits. Reading: true on success, *used bytes consumed; else *reason is a static text and *used
- * the position of the fault. */
+ * digits; `slot 4 | lane 32 shift x.0`. Reading leaves a shift to the caller: true on success,
+ * *used bytes consumed; else *reason is a static text and *used the position of the fault. */
 void layout_axis_print(base_text *out, const layout_axis *axis);
 bool layout_axis_parse(const char *text, size_t length, layout_axis *axis, size_t *used,
                        const char **reason);

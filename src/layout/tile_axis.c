@@ -88,6 +88,8 @@ bool layout_axis_same(const layout_axis *a, const layout_axis *b) {
     int64_t lanes = 1, subgroups = 1;
     if (layout_axis_equal(a, b))
         return true;
+    if (a->shift != NULL || b->shift != NULL)
+        return false;
     for (int i = 0; i < 2; i++) {
         lanes = holder_end(axes[i], LAYOUT_LANE, lanes);
         subgroups = holder_end(axes[i], LAYOUT_SUBGROUP, subgroups);

@@ -26,8 +26,13 @@ void expand_fail(expand_state *state, const ir_op *op, const char *slug, const c
 }
 
 const layout_extent *expand_axis_steps(expand_state *state, int axis) {
-    return layout_extent_ceil(&state->module->extents, state->module->axes[axis].extent,
-                              state->axis[axis].chunk);
+    layout_extents *pool = &state->module->extents;
+    const layout_extent *positions = state->module->axes[axis].extent;
+    int64_t more = layout_axis_shifts(&state->module->axes[axis].digits) - 1;
+    if (more > 0)
+        positions = layout_extent_binary(pool, LAYOUT_EXTENT_ADD, positions,
+                                         layout_extent_constant(pool, more));
+    return layout_extent_ceil(pool, positions, state->axis[axis].chunk);
 }
 
 int expand_slots_of(const expand_state *state, const ir_value *mapped) {
@@ -252,6 +257,7 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
     state.builder = (ir_builder){.module = module, .region = &module->body};
     expand_scratch_declare(&state, &mapped);
     expand_programs(&state, &mapped);
+    expand_shifts(&state, &mapped);
     expand_region(&state, &mapped);
     return state.failed ? PASS_FAILED : PASS_CHANGED;
 }

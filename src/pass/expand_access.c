@@ -77,15 +77,10 @@ static void access_add_range(expand_state *state, expand_place *place, access_pa
     ir_value *base = NULL;
     if (axis >= 0) {
         const expand_axis *held = &state->axis[axis];
-        base = place->step[axis];
-        if (held->spread) {
+        base = held->spread ? expand_axis_base(state, place, axis) : place->step[axis];
+        if (held->spread)
             index->affine = held->affine;
-            base = ir_build_binary(b, IR_MUL, base, ir_build_integer(b, BASE_I64, held->chunk));
-            if (held->constant != 0)
-                base =
-                    ir_build_binary(b, IR_ADD, base, ir_build_integer(b, BASE_I64, held->constant));
-            parts->vector = true;
-        }
+        parts->vector |= held->spread;
     }
     if (start != NULL && start->type.form != IR_FORM_UNIFORM) {
         index->vector = parts_add(parts, start);
@@ -127,7 +122,8 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
     if (!guarded)
         return;
     const expand_axis *held = &state->axis[place->spread];
-    if (parts->bits != NULL || held->constant != 0 || !counts_along(parts, &held->affine)) {
+    if (parts->bits != NULL || place->first != NULL || held->constant != 0 ||
+        !counts_along(parts, &held->affine)) {
         parts_mask(state, parts, expand_count_bits(state, place));
         return;
     }

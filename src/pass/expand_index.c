@@ -90,6 +90,11 @@ bool expand_closed_index(expand_state *state, expand_place *place, const ir_op *
         const analysis_index_step *step = &parts.digits.steps[i];
         add_step(b, &parts, place->step[step->axis], step);
     }
+    for (int i = 0; i < parts.form.term_count; i++) {
+        const analysis_index_term *term = &parts.form.terms[i];
+        if (state->axis[term->axis].shift != NULL)
+            add_weighted(b, &parts, state->axis[term->axis].shift, -term->stride);
+    }
     uint64_t constant = (uint64_t)parts.form.constant + (uint64_t)parts.digits.constant;
     if (constant != 0)
         add_weighted(b, &parts, ir_build_integer(b, BASE_I64, (int64_t)constant), 1);

@@ -28,6 +28,7 @@ typedef struct expand_axis {
     int64_t chunk; /* elements of a step */
     ir_affine affine;
     int64_t constant;  /* of an exclusive or, whose terms count down */
+    ir_value *shift;   /* uniform i64: the element is that of the position - shift; NULL: none */
     ir_affine replica; /* 0 in one position of all that own the same element, more in the others */
     int64_t lanes, subgroups; /* that its digits tell apart */
     ir_list lane_bits;        /* masks of the lane number: what its lane digits count */
@@ -40,7 +41,8 @@ typedef struct expand_place {
     ir_value
         *domain[EXPAND_MAX_AXES]; /* mapped domain that the loop bound honours; NULL: the extent */
     int spread;                   /* the axis of the sweep that lanes or slots hold; -1: none */
-    ir_value *count; /* elements of that axis inside this guarded step; NULL: all of them */
+    ir_value *count; /* positions of that axis inside this guarded step; NULL: all of them */
+    ir_value *first; /* the first of them that has an element; NULL: position 0 */
     int32_t body;    /* number of the body being expanded: pulled cells are remembered within it */
 } expand_place;
 
@@ -95,10 +97,17 @@ ir_value *expand_axis_index(expand_state *state, const expand_place *place, int 
  * everywhere. `only_axis` < 0: all axes. */
 ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value *mapped,
                         int only_axis);
-/* bool(k): which elements of the guarded step are among its first place->count. */
+/* bool(k): which positions of the guarded step are from place->first on and below place->count. */
 ir_value *expand_count_bits(expand_state *state, const expand_place *place);
 /* The cell of a kept value at the place. */
 ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_value *mapped);
+
+/* expand_shift.c: the amounts of shifted axes, after the programs. */
+void expand_shifts(expand_state *state, const ir_region *mapped);
+/* What a spread axis adds to the element of a position in the first step: uniform i64. */
+ir_value *expand_axis_base(expand_state *state, const expand_place *place, int axis);
+/* Guards a step of a shifted axis: `positions` of them in all steps together. */
+void expand_guard(expand_state *state, expand_place *place, int axis, ir_value *positions);
 
 /* expand_access.c */
 void expand_load(expand_state *state, expand_place *place, ir_op *op);

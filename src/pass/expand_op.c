@@ -114,12 +114,11 @@ ir_value *expand_axis_index(expand_state *state, const expand_place *place, int 
     ir_builder *b = &state->builder;
     if (axis < 0)
         return ir_build_integer(b, BASE_I64, 0);
-    ir_value *step = place->step[axis];
     if (!state->axis[axis].spread)
-        return step;
-    ir_value *chunk = ir_build_integer(b, BASE_I64, state->axis[axis].chunk);
-    ir_value *base = ir_build_binary(b, IR_MUL, step, chunk);
-    return ir_build_binary(b, IR_ADD, base, build_element(state, &state->axis[axis]));
+        return place->step[axis];
+    ir_value *base = expand_axis_base(state, place, axis);
+    return ir_build_binary(b, IR_ADD, base,
+                           expand_iota(state, &state->axis[axis].affine, state->axis[axis].slots));
 }
 
 /* In i32: a chunk is small. */
@@ -128,7 +127,11 @@ ir_value *expand_count_bits(expand_state *state, const expand_place *place) {
     ir_value *element = build_element(state, &state->axis[place->spread]);
     element = ir_build_cast(b, element, BASE_I32, IR_ROUND_ZERO);
     ir_value *count = ir_build_cast(b, place->count, BASE_I32, IR_ROUND_ZERO);
-    return ir_build_binary(b, IR_LT, element, count);
+    ir_value *bits = ir_build_binary(b, IR_LT, element, count);
+    if (place->first == NULL)
+        return bits;
+    ir_value *first = ir_build_cast(b, place->first, BASE_I32, IR_ROUND_ZERO);
+    return ir_build_binary(b, IR_AND, ir_build_binary(b, IR_LE, first, element), bits);
 }
 
 static ir_value *both(expand_state *state, ir_value *a, ir_value *b) {

@@ -10,7 +10,11 @@
  *     %m = combine<max> fold<max> %b
  *
  * The second loop is the guarded step: at most one trip; straight-line code when the extent is
- * known, and absent when it divides. An axis without lanes or slots has no guarded step.
+ * known, and absent when it divides. An axis without lanes or slots has no guarded step. A shifted
+ * axis walks the steps that are whole for every shift, and then the first and the last one, guarded
+ * at both ends:
+ *
+ *     for %c = 1 .. (N + %s) // 32               for %c = 0 .. (N + %s + 31) // 32 by the last
  */
 #include "pass/expand_internal.h"
 
@@ -74,9 +78,13 @@ static void sweep_body(sweep_state *s, expand_place *place) {
 
 /* ---- loops ---- */
 
-/* for lo .. hi over the steps of an axis, with the reductions as carries when it is the innermost.
- */
-static void sweep_loop(sweep_state *s, expand_place *place, int depth, ir_value *lo, ir_value *hi) {
+/* Steps of an axis. `positions`: each step is guarded, as a shifted axis asks; NULL: none is. */
+typedef struct sweep_steps {
+    ir_value *first, *end, *step, *positions;
+} sweep_steps;
+
+/* The loop over steps of an axis, with the reductions as carries when it is the innermost. */
+static void sweep_loop(sweep_state *s, expand_place *place, int depth, sweep_steps steps) {
     expand_state *state = s->state;
     ir_builder *b = &state->builder;
     int axis = s->sweep->attributes.axes[depth];
@@ -86,7 +94,7 @@ static void sweep_loop(sweep_state *s, expand_place *place, int depth, ir_value 
     if (!innermost)
         tokens = expand_scratch_inside(state, s->sweep);
     int live = carries + tokens.last - tokens.first;
-    ir_value *operands[3 + 2 * EXPAND_MAX_REDUCES] = {lo, hi, ir_build_integer(b, BASE_I64, 1)};
+    ir_value *operands[3 + 2 * EXPAND_MAX_REDUCES] = {steps.first, steps.end, steps.step};
     ir_type types[2 * EXPAND_MAX_REDUCES];
     for (int i = 0; i < carries; i++) {
         operands[3 + i] = s->carry[i];
@@ -102,6 +110,8 @@ static void sweep_loop(sweep_state *s, expand_place *place, int depth, ir_value 
         s->carry[i] = ir_region_add_argument(state->module, b->region, types[i], NULL);
     expand_range around = state->released;
     expand_tokens_enter(state, tokens, b->region);
+    if (steps.positions != NULL)
+        expand_guard(state, place, axis, steps.positions);
     sweep_nest(s, place, depth + 1);
     ir_value *yields[2 * EXPAND_MAX_REDUCES];
     for (int i = 0; i < carries; i++)
@@ -140,8 +150,10 @@ static void sweep_axis_known(sweep_state *s, expand_place *place, int depth, int
         place->step[axis] = ir_build_integer(b, BASE_I64, 0);
         sweep_nest(s, place, depth + 1);
     } else if (full > 1) {
-        sweep_loop(s, place, depth, ir_build_integer(b, BASE_I64, 0),
-                   ir_build_integer(b, BASE_I64, full));
+        sweep_loop(s, place, depth,
+                   (sweep_steps){.first = ir_build_integer(b, BASE_I64, 0),
+                                 .end = ir_build_integer(b, BASE_I64, full),
+                                 .step = ir_build_integer(b, BASE_I64, 1)});
     }
     if (rest == 0)
         return;
@@ -156,19 +168,18 @@ static void sweep_axis_known(sweep_state *s, expand_place *place, int depth, int
 static void sweep_axis_runtime(sweep_state *s, expand_place *place, int depth, ir_value *bound,
                                int64_t chunk) {
     ir_builder *b = &s->state->builder;
-    ir_value *zero = ir_build_integer(b, BASE_I64, 0);
+    ir_value *zero = ir_build_integer(b, BASE_I64, 0), *one = ir_build_integer(b, BASE_I64, 1);
     if (chunk == 1) {
-        sweep_loop(s, place, depth, zero, bound);
+        sweep_loop(s, place, depth, (sweep_steps){.first = zero, .end = bound, .step = one});
         return;
     }
     ir_value *elements = ir_build_integer(b, BASE_I64, chunk);
     ir_value *full = ir_build_binary(b, IR_FLOOR_DIV, bound, elements);
     ir_value *rest = ir_build_binary(b, IR_SUB, bound, ir_build_binary(b, IR_MUL, full, elements));
-    ir_value *one = ir_build_integer(b, BASE_I64, 1);
     ir_value *end = ir_build_binary(b, IR_ADD, full, ir_build_binary(b, IR_MINIMUM, rest, one));
-    sweep_loop(s, place, depth, zero, full);
+    sweep_loop(s, place, depth, (sweep_steps){.first = zero, .end = full, .step = one});
     place->count = rest;
-    sweep_loop(s, place, depth, full, end);
+    sweep_loop(s, place, depth, (sweep_steps){.first = full, .end = end, .step = one});
     place->count = NULL;
 }
 
@@ -179,6 +190,33 @@ static void sweep_once(sweep_state *s, expand_place *place, int depth, ir_value 
     place->count = bound;
     sweep_nest(s, place, depth + 1);
     place->count = NULL;
+}
+
+/* A shifted axis of `bound` elements: steps that are whole, then those at the ends. */
+static void sweep_axis_shifted(sweep_state *s, expand_place *place, int depth, ir_value *bound) {
+    expand_state *state = s->state;
+    ir_builder *b = &state->builder;
+    int axis = s->sweep->attributes.axes[depth];
+    ir_value *zero = ir_build_integer(b, BASE_I64, 0), *one = ir_build_integer(b, BASE_I64, 1);
+    ir_value *positions = ir_build_binary(b, IR_ADD, bound, state->axis[axis].shift);
+    if (layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP)) {
+        int64_t chunk = state->axis[axis].chunk;
+        ir_value *elements = ir_build_integer(b, BASE_I64, chunk);
+        ir_value *full = ir_build_binary(b, IR_FLOOR_DIV, positions, elements);
+        ir_value *padded =
+            ir_build_binary(b, IR_ADD, positions, ir_build_integer(b, BASE_I64, chunk - 1));
+        ir_value *end = ir_build_binary(b, IR_FLOOR_DIV, padded, elements);
+        ir_value *last = ir_build_binary(b, IR_MAXIMUM, full, one);
+        sweep_loop(s, place, depth, (sweep_steps){.first = one, .end = full, .step = one});
+        sweep_loop(s, place, depth,
+                   (sweep_steps){.first = zero, .end = end, .step = last, .positions = positions});
+    } else {
+        place->step[axis] = zero;
+        expand_guard(state, place, axis, positions);
+        sweep_nest(s, place, depth + 1);
+    }
+    place->count = NULL;
+    place->first = NULL;
 }
 
 /* The domain that everything observable in the sweep has on the axis, or NULL: the loop over its
@@ -215,11 +253,16 @@ static void sweep_axis(sweep_state *s, expand_place *place, int depth) {
     ir_value *domain = sweep_common_domain(s, axis, &found);
     const layout_extent *extent = state->module->axes[axis].extent;
     place->domain[axis] = domain;
-    if (domain != NULL && once && axis == place->spread)
+    bool is_known = layout_extent_known(&state->module->extents, extent, &known);
+    if (state->axis[axis].shift != NULL && !(is_known && known == 0))
+        sweep_axis_shifted(s, place, depth,
+                           domain != NULL ? state->value[domain->number]
+                                          : ir_build_size(&state->builder, extent));
+    else if (domain != NULL && once && axis == place->spread)
         sweep_once(s, place, depth, state->value[domain->number]);
     else if (domain != NULL)
         sweep_axis_runtime(s, place, depth, state->value[domain->number], chunk);
-    else if (layout_extent_known(&state->module->extents, extent, &known))
+    else if (is_known)
         sweep_axis_known(s, place, depth, known, chunk);
     else
         sweep_axis_runtime(s, place, depth, ir_build_size(&state->builder, extent), chunk);

@@ -2,11 +2,13 @@
  *
  *     axis row      group *                             a program a group
  *     axis N        slot 4 | lane 32 | subgroup 8       256 lanes
+ *     axis N        slot 4 | lane 32 | step * shift x.0     positions; N + s of them a row of x
  *     axis axis.0   lane 4 @8 | subgroup 2 | lane 8     64 of them: the others have copies
  *
  * What a plan may say of digits alone stands in map_plan_check.c.
  */
 #include "analysis/meetings.h"
+#include "analysis/shift.h"
 #include "machine/machine.h"
 #include "pass/map_internal.h"
 
@@ -20,6 +22,54 @@ static const ir_plan_axis *plan_axis(map_state *state, const char *anchor) {
     map_fail(state, plan->location, "plan-missing-anchor", NULL, anchor,
              "the plan has no line for an axis");
     return NULL;
+}
+
+typedef struct convert_search {
+    const map_state *state;
+    int axis;
+    bool found;
+} convert_search;
+
+static bool visit_convert(void *pointer, ir_op *op) {
+    convert_search *search = pointer;
+    if (op->opcode == IR_CONVERT)
+        search->found = search->found ||
+                        search->state->axes.of_value[op->operands[0]->number][0] == search->axis ||
+                        search->state->axes.of_value[op->results[0]->number][0] == search->axis;
+    return !search->found;
+}
+
+/* NULL, or what an axis that is shifted must be. */
+static const char *shift_refusal(map_state *state, int axis, const ir_op *access) {
+    const layout_axis *digits = &state->module->axes[axis].digits;
+    layout_holder first = digits->count > 0 ? digits->digits[0].holder : LAYOUT_GROUP;
+    convert_search search = {.state = state, .axis = axis};
+    if (state->module->axes[axis].is_program || (first != LAYOUT_SLOT && first != LAYOUT_LANE) ||
+        digits->digits[0].radix < 2 || digits->exclusive_or != 0)
+        return "an axis of elements whose first digit is of 2 or more slots or lanes, without "
+               "`xor`";
+    ir_region_walk(&state->module->body, visit_convert, &search);
+    if (search.found)
+        return "an axis of tiles that are not converted";
+    if (analysis_axes_of_last_index(&state->axes, access) != axis)
+        return "an access whose last index runs over the axis";
+    return analysis_shift_refusal(access);
+}
+
+static void check_shift(map_state *state, int axis, const ir_plan_axis *line) {
+    const char *anchor = line->digits.shift;
+    if (anchor == NULL)
+        return;
+    const ir_op *access = analysis_shift_access(state->module, anchor);
+    if (access == NULL) {
+        map_fail(state, line->location, "plan-unknown-anchor", anchor, "an access, such as x.0",
+                 "the plan shifts an axis by rows that the kernel has not");
+        return;
+    }
+    const char *expected = shift_refusal(state, axis, access);
+    if (expected != NULL)
+        map_fail(state, line->location, "plan-shift", anchor, expected,
+                 "the plan shifts an axis that cannot be shifted so");
 }
 
 /* NULL, or why expand cannot apply these digits to the axis. */
@@ -49,12 +99,14 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
         return steps != 0 ? "a runtime extent needs the step digit `*`" : NULL;
     if (steps == 0)
         return "a known extent needs the number of its steps";
-    int64_t needed = (extent + chunk - 1) / chunk;
+    int64_t positions = extent + layout_axis_shifts(digits) - 1;
+    int64_t needed = (positions + chunk - 1) / chunk;
     if (steps == needed || extent == 0)
         return NULL;
     return base_diagnostics_text(state->context->diagnostics,
-                                 "`step %lld`: the other digits hold %lld of %lld elements",
-                                 (long long)needed, (long long)chunk, (long long)extent);
+                                 "`step %lld`: the other digits hold %lld of %lld %s",
+                                 (long long)needed, (long long)chunk, (long long)positions,
+                                 digits->shift != NULL ? "positions" : "elements");
 }
 
 /* The team is what the axes count: the most lanes and subgroups of any. */
@@ -143,6 +195,7 @@ void map_axes_apply(map_state *state) {
             map_fail(state, line->location, "plan-fixed", from->anchor,
                      print_digits(state, from->fixed),
                      "the kernel's text fixes the layout of an axis");
+        check_shift(state, i, line);
         apply_team(state, axis, line->location);
     }
     check_spread(state);

@@ -56,7 +56,8 @@ static int64_t axis_depth(const layout_axis *digits, int64_t count) {
         chunk *= digit.radix;
         depth += ceil_log2(digit.radix);
     }
-    return depth + (count / chunk + (count % chunk != 0));
+    int64_t positions = count + layout_axis_shifts(digits) - 1;
+    return depth + (positions / chunk + (positions % chunk != 0));
 }
 
 /* `N` names axes `N`, `N.1`, ... */

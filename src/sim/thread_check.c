@@ -280,7 +280,7 @@ static const char *check_leaf(sim_team *team, const ir_op *op) {
         return "it gives one number";
     base_dtype dtype = op->results[0]->type.dtype;
     bool counts = op->opcode == IR_SIZE || op->opcode == IR_GROUP || op->opcode == IR_BLOCK ||
-                  op->opcode == IR_IOTA;
+                  op->opcode == IR_IOTA || op->opcode == IR_STRIDE;
     if (dtype == BASE_F64 || (counts && !is_i64(op->results[0])))
         return "it does not give that dtype";
     if (op->opcode == IR_CONSTANT && op->attributes.constant.dtype != dtype)
@@ -294,6 +294,11 @@ static const char *check_leaf(sim_team *team, const ir_op *op) {
          team->module->parameters[parameter].is_tensor ||
          team->module->parameters[parameter].dtype != dtype))
         return "it names no scalar of that dtype";
+    int axis = op->attributes.axis;
+    if (op->opcode == IR_STRIDE && (parameter < 0 || parameter >= team->module->parameter_count ||
+                                    !team->module->parameters[parameter].is_tensor || axis < 0 ||
+                                    axis >= team->module->parameters[parameter].value->type.rank))
+        return "it names no dimension of a tensor";
     return NULL;
 }
 
@@ -313,6 +318,7 @@ static const char *check_op(sim_team *team, const ir_op *op) {
     case IR_CONSTANT:
     case IR_SIZE:
     case IR_PARAMETER:
+    case IR_STRIDE:
     case IR_GROUP:
     case IR_BLOCK:
     case IR_IOTA:

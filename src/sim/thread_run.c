@@ -144,6 +144,11 @@ static void do_parameter(sim_team *team, const ir_op *op) {
     memcpy(to->data, &word, (size_t)size_of(result));
 }
 
+static void do_stride(sim_team *team, const ir_op *op) {
+    int64_t *to = sim_lanes_begin(team, op->results[0], false)->data;
+    *to = team->parameters[op->attributes.parameter].stride[op->attributes.axis];
+}
+
 static void number_blocks(sim_team *team, const ir_op *op, int64_t first, int64_t modulus) {
     bool wide = team->blocks > 1;
     int64_t *to = sim_lanes_begin(team, op->results[0], wide)->data;
@@ -347,6 +352,7 @@ static sim_operation_of_team *const operations[IR_OPCODE_COUNT] = {
     [IR_CONSTANT] = do_constant,
     [IR_SIZE] = do_size,
     [IR_PARAMETER] = do_parameter,
+    [IR_STRIDE] = do_stride,
     [IR_GROUP] = do_group,
     [IR_BLOCK] = do_block,
     [IR_CAST] = sim_do_cast,

@@ -68,6 +68,11 @@ static void emit_parameter(target_emitter *e, const ir_op *op) {
     target_emit_alias(e, op->results[0], e->parameters[op->attributes.parameter].name);
 }
 
+static void emit_stride(target_emitter *e, const ir_op *op) {
+    const ir_attributes *a = &op->attributes;
+    target_emit_alias(e, op->results[0], e->parameters[a->parameter].strides[a->axis]);
+}
+
 static void emit_group(target_emitter *e, const ir_op *op) {
     target_emit_alias(e, op->results[0], e->group);
 }
@@ -304,6 +309,7 @@ static void (*const statements[IR_OPCODE_COUNT])(target_emitter *emitter, const 
     [IR_CONSTANT] = emit_constant,
     [IR_SIZE] = emit_size,
     [IR_PARAMETER] = emit_parameter,
+    [IR_STRIDE] = emit_stride,
     [IR_GROUP] = emit_group,
     [IR_BLOCK] = emit_block,
     [IR_IOTA] = emit_iota,
@@ -355,7 +361,7 @@ static void emit_region(target_emitter *e, const ir_region *region) {
         if (!target_emit_is_needed(e, op))
             continue;
         bool silent = op->opcode == IR_CONSTANT || op->opcode == IR_PARAMETER ||
-                      op->opcode == IR_GROUP || op->opcode == IR_YIELD;
+                      op->opcode == IR_STRIDE || op->opcode == IR_GROUP || op->opcode == IR_YIELD;
         emit_place(e, op);
         if (!silent)
             e->pending = op->location;

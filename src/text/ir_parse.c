@@ -264,6 +264,12 @@ static bool read_axis(text_ir_parser *parser, int64_t *capacity) {
     if (!text_ir_expect(parser, "extent") || !text_ir_read_extent(parser, &axis.extent) ||
         !text_ir_expect(parser, "digits") || !text_ir_read_digits(parser, &axis.digits))
         return false;
+    if (text_ir_lexer_accept(&parser->lexer, "shift")) {
+        text_ir_token access = parser->lexer.token;
+        if (!read_word(parser, "the anchor of an access", &access))
+            return false;
+        axis.digits.shift = text_ir_copy(parser, &access);
+    }
     if (axis.anchor != NULL) /* a second axis of that name goes by its number */
         text_ir_names_add(parser->arena, &parser->axes, word.text, word.length, module->axis_count);
     int64_t count = module->axis_count;

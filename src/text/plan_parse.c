@@ -138,6 +138,9 @@ static bool read_axis(parser *p) {
     text_ir_lexer_skip(&p->lexer, used);
     if (!ok)
         return fail(p, "plan-digits", NULL, reason);
+    if (text_ir_lexer_accept(&p->lexer, "shift") &&
+        !read_word(p, "the anchor of an access, such as x.0", &axis.digits.shift))
+        return false;
     BASE_PUSH(p->arena, p->plan->axes, count, p->axis_capacity, axis);
     p->plan->axis_count = (int)count;
     return true;

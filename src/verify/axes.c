@@ -45,11 +45,26 @@ static const char *digits_refusal(const layout_axis *axis) {
     return NULL;
 }
 
+/* A shifted axis: vectors, of slots or lanes in a row, begin at whole vectors of its positions. */
+static const char *shift_refusal(const ir_axis *axis) {
+    const layout_axis *digits = &axis->digits;
+    if (digits->shift == NULL)
+        return NULL;
+    bool vector =
+        digits->count > 0 && digits->digits[0].radix > 1 &&
+        (digits->digits[0].holder == LAYOUT_SLOT || digits->digits[0].holder == LAYOUT_LANE);
+    return vector && !axis->is_program && digits->exclusive_or == 0
+               ? NULL
+               : "a shifted axis is of elements, its first digit of slots or lanes, without xor";
+}
+
 static void rule_axis_digits(verify_state *state, const ir_axis *axis) {
     const char *anchor = axis->anchor != NULL ? axis->anchor : "-";
     const char *reason = layout_axis_check(&axis->digits);
     if (reason == NULL)
         reason = digits_refusal(&axis->digits);
+    if (reason == NULL)
+        reason = shift_refusal(axis);
     bool group = layout_axis_has(&axis->digits, LAYOUT_GROUP);
     if (reason == NULL && axis->is_program &&
         (axis->program < 0 || axis->program >= state->module->program_count))
@@ -97,6 +112,8 @@ static bool digits_cover(const verify_state *state, const ir_axis *axis) {
         return false;
     if (extent == 0)
         return true;
+    if (digits->shift != NULL && !base_checked_add(extent, digits->digits[0].radix - 1, &extent))
+        return false;
     int64_t needed = extent / chunk + (extent % chunk != 0);
     return outside == needed;
 }

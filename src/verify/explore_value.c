@@ -41,6 +41,19 @@ static void operand_element(const explore_place *place, const ir_op *op, const i
     }
 }
 
+/* Rows lie at an odd distance, which no multiple of the width of a vector is. */
+static explore_number stride_value(const explore_place *place, const ir_op *op) {
+    const ir_type *tensor = &place->state->module->parameters[op->attributes.parameter].value->type;
+    explore_number stride = known(1);
+    for (int d = op->attributes.axis + 1; d < tensor->rank; d++) {
+        explore_number extent = explore_extent(place, tensor->extent[d]);
+        stride.known = stride.known && extent.known;
+        stride.value = (int64_t)((uint64_t)stride.value * (uint64_t)extent.value);
+    }
+    stride.value |= 1;
+    return stride;
+}
+
 static explore_number leaf_value(const explore_place *place, const ir_op *op,
                                  const int64_t element[IR_MAX_RANK]) {
     const ir_attributes *attributes = &op->attributes;
@@ -48,6 +61,8 @@ static explore_number leaf_value(const explore_place *place, const ir_op *op,
         return known(attributes->constant.integer);
     if (op->opcode == IR_SIZE)
         return explore_extent(place, attributes->extent);
+    if (op->opcode == IR_STRIDE)
+        return stride_value(place, op);
     if (op->opcode == IR_PROGRAM)
         return known(place->programs[attributes->axis]);
     if (op->opcode == IR_ARANGE)

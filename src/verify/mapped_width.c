@@ -27,6 +27,7 @@ typedef struct width_check {
     layout_holder along;
     int visits;
     int64_t groups; /* looked at before this one */
+    int64_t shift;  /* by which the axis is shifted: index = position - shift */
 } width_check;
 
 /* Where the tile that is looked at has its group. */
@@ -250,7 +251,7 @@ static bool run_holds(const width_check *check, const group_run *run, const grou
                       int64_t extent, bool last) {
     int first = -1;
     for (int j = 0; j < check->width; j++) {
-        if (index->unit == 0 && index->offset[j] >= extent)
+        if (index->unit == 0 && (index->offset[j] >= extent || index->offset[j] < 0))
             continue;
         first = first < 0 ? j : first;
         int64_t apart = 0;
@@ -317,7 +318,7 @@ static bool step_holds(width_check *check, int64_t step, int64_t unit, int64_t e
         numbers[check->along] *= check->width;
         group_run index = {.unit = unit};
         for (int j = 0; j < check->width; j++, numbers[check->along]++)
-            index.offset[j] = layout_axis_logical(digits, numbers);
+            index.offset[j] = layout_axis_logical(digits, numbers) - check->shift;
         if (!group_holds(check, &index, extent))
             return false;
         check->groups++;
@@ -328,20 +329,22 @@ static bool step_holds(width_check *check, int64_t step, int64_t unit, int64_t e
 static bool runs_hold(width_check *check, layout_holder along) {
     const layout_axis *digits = &axis_at(check)->digits;
     int64_t extent = INT64_MAX, chunk = layout_axis_chunk(digits), steps = 1, unit = 0;
+    int64_t shifts = digits->shift != NULL && digits->count > 0 ? digits->digits[0].radix : 1;
     check->along = along;
     check->groups = 0;
     bool known =
         layout_extent_known(&check->state->module->extents, axis_at(check)->extent, &extent) &&
         extent <= MOST_ELEMENTS;
-    if (chunk < 1 || chunk > MOST_ELEMENTS)
+    if (chunk < 1 || chunk > MOST_ELEMENTS || shifts > MOST_WIDTH)
         return false;
     if (layout_axis_has(digits, LAYOUT_STEP))
-        steps = known ? extent / chunk + (extent % chunk != 0) : 1;
+        steps = known ? (extent + shifts - 1) / chunk + ((extent + shifts - 1) % chunk != 0) : 1;
     if (layout_axis_has(digits, LAYOUT_STEP) && !known)
         unit = chunk;
-    for (int64_t step = 0; step < steps; step++)
-        if (!step_holds(check, step, unit, extent))
-            return false;
+    for (check->shift = 0; check->shift < shifts; check->shift++)
+        for (int64_t step = 0; step < steps; step++)
+            if (!step_holds(check, step, unit, extent))
+                return false;
     return true;
 }
 

@@ -67,6 +67,16 @@ static void replay_iota(replay *r, const ir_op *op, replay_value *result) {
                       numbers);
 }
 
+/* Rows that lie a little apart, at an odd distance: each begins elsewhere between two borders of
+ * vectors. */
+static int64_t stride_of(const replay *r, const ir_op *op) {
+    const replay_tensor *tensor = &r->tensors[op->attributes.parameter];
+    uint64_t stride = 1;
+    for (int d = op->attributes.axis + 1; d < tensor->value->type.rank; d++)
+        stride *= (uint64_t)tensor->extent[d];
+    return (int64_t)(stride | 1);
+}
+
 static void replay_leaf(replay *r, const ir_op *op, replay_value *result) {
     int64_t size = 0;
     replay_clear(r, result);
@@ -77,6 +87,8 @@ static void replay_leaf(replay *r, const ir_op *op, replay_value *result) {
     } else if (op->opcode == IR_SIZE) {
         if (layout_extent_evaluate(op->attributes.extent, r->sizes, &size))
             set_number(r, result, size);
+    } else if (op->opcode == IR_STRIDE) {
+        set_number(r, result, stride_of(r, op));
     } else if (op->opcode == IR_GROUP) {
         set_number(r, result, r->group);
     } else if (op->opcode == IR_BLOCK) {

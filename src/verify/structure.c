@@ -332,6 +332,13 @@ static bool parameter_attribute_holds(const verify_state *state, const ir_op *op
            !state->module->parameters[parameter].is_tensor;
 }
 
+static bool stride_attributes_hold(const verify_state *state, const ir_op *op) {
+    int parameter = op->attributes.parameter, axis = op->attributes.axis;
+    return parameter >= 0 && parameter < state->module->parameter_count &&
+           state->module->parameters[parameter].is_tensor && axis >= 0 &&
+           axis < state->module->parameters[parameter].value->type.rank;
+}
+
 static void rule_attribute_range(verify_state *state, const ir_op *op) {
     bool holds = true;
     if (op->opcode == IR_PROGRAM || op->opcode == IR_REDUCE || op->opcode == IR_EXPAND ||
@@ -341,6 +348,8 @@ static void rule_attribute_range(verify_state *state, const ir_op *op) {
         holds = sweep_axes_hold(state, op);
     else if (op->opcode == IR_PARAMETER)
         holds = parameter_attribute_holds(state, op);
+    else if (op->opcode == IR_STRIDE)
+        holds = stride_attributes_hold(state, op);
     else if (op->opcode == IR_SIZE || op->opcode == IR_ARANGE || op->opcode == IR_PRIVATE ||
              op->opcode == IR_SCRATCH)
         holds = op->attributes.extent != NULL;

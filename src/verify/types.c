@@ -187,7 +187,7 @@ static bool leaf_type_holds(const verify_state *state, const ir_op *op) {
         return parameter_type_holds(state, op);
     if (op->opcode == IR_ARANGE)
         return arange_type_holds(state, op);
-    if (op->opcode == IR_GROUP || op->opcode == IR_BLOCK)
+    if (op->opcode == IR_GROUP || op->opcode == IR_BLOCK || op->opcode == IR_STRIDE)
         return is_scalar_of(result, BASE_I64);
     if (op->opcode == IR_IOTA)
         return result->type.form == IR_FORM_SLOTS && result->type.dtype == BASE_I64;

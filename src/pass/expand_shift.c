@@ -1,0 +1,103 @@
+/* Expansion of shifted axes: the amount s of each, once a program, and the positions of a step.
+ *
+ *     axis N extent N digits slot 4 | lane 32 | step * shift x.0
+ *     %t = load %x[%row, : N] !x.0
+ *
+ *     %a = stride x axis=0          elements from one row to the next
+ *     %s = floormod %row * %a, 4    the row begins so far past a border of vectors
+ *
+ * The element of a position is position - %s. In a guarded step only positions from %s on, and
+ * below N + %s, have one. Points of rows are computed anew from programs, sizes and constants
+ * (analysis/shift.h); equal ones are merged later.
+ */
+#include "analysis/shift.h"
+#include "pass/expand_internal.h"
+
+static ir_value *build_point(expand_state *state, const ir_value *point) {
+    ir_builder *b = &state->builder;
+    const ir_op *op = point->definer;
+    if (op->opcode == IR_PROGRAM)
+        return state->program[op->attributes.axis];
+    if (op->opcode == IR_SIZE)
+        return ir_build_size(b, op->attributes.extent);
+    if (op->opcode == IR_CONSTANT)
+        return ir_build_integer(b, BASE_I64, op->attributes.constant.integer);
+    ir_value *left = build_point(state, op->operands[0]);
+    return ir_build_binary(b, op->opcode, left, build_point(state, op->operands[1]));
+}
+
+static ir_value *build_stride(expand_state *state, const ir_value *tensor, int axis) {
+    ir_type type = ir_type_uniform(BASE_I64);
+    int parameter = 0;
+    while (state->module->parameters[parameter].value != tensor)
+        parameter++;
+    ir_op *op = ir_build_op(&state->builder, IR_STRIDE, 0, NULL, 1, &type, 0);
+    op->attributes.parameter = parameter;
+    op->attributes.axis = axis;
+    return op->results[0];
+}
+
+/* Elements from the tensor's first one to the first of the row. */
+static ir_value *row_offset(expand_state *state, const ir_op *access) {
+    ir_builder *b = &state->builder;
+    ir_value *offset = NULL;
+    for (int d = 0; d + 1 < access->attributes.access->rank; d++) {
+        int operand = access->attributes.access->index[d].operand;
+        ir_value *point = build_point(state, access->operands[operand]);
+        ir_value *part =
+            ir_build_binary(b, IR_MUL, point, build_stride(state, access->operands[0], d));
+        offset = offset == NULL ? part : ir_build_binary(b, IR_ADD, offset, part);
+    }
+    return offset;
+}
+
+static ir_module module_of(const expand_state *state, const ir_region *mapped) {
+    ir_module module = *state->module;
+    module.body = *mapped;
+    return module;
+}
+
+void expand_shifts(expand_state *state, const ir_region *mapped) {
+    ir_module module = module_of(state, mapped);
+    for (int i = 0; i < state->module->axis_count; i++) {
+        const layout_axis *digits = &state->module->axes[i].digits;
+        if (digits->shift == NULL)
+            continue;
+        const ir_op *access = analysis_shift_access(&module, digits->shift);
+        if (access == NULL || analysis_shift_refusal(access) != NULL || !state->axis[i].spread) {
+            expand_fail(state, access, "axis-shift", "an axis is shifted by what is no row");
+            return;
+        }
+        int64_t shifts = layout_axis_shifts(digits);
+        state->builder.location = access->location;
+        ir_value *modulus = ir_build_integer(&state->builder, BASE_I64, shifts);
+        ir_value *offset = row_offset(state, access);
+        ir_value *shift = ir_build_binary(&state->builder, IR_FLOOR_MOD, offset, modulus);
+        shift->name = "shift";
+        shift->ranged = true;
+        shift->low = 0;
+        shift->high = shifts - 1;
+        state->axis[i].shift = shift;
+    }
+}
+
+ir_value *expand_axis_base(expand_state *state, const expand_place *place, int axis) {
+    ir_builder *b = &state->builder;
+    const expand_axis *held = &state->axis[axis];
+    ir_value *chunk = ir_build_integer(b, BASE_I64, held->chunk);
+    ir_value *base = ir_build_binary(b, IR_MUL, place->step[axis], chunk);
+    if (held->constant != 0)
+        base = ir_build_binary(b, IR_ADD, base, ir_build_integer(b, BASE_I64, held->constant));
+    return held->shift == NULL ? base : ir_build_binary(b, IR_SUB, base, held->shift);
+}
+
+void expand_guard(expand_state *state, expand_place *place, int axis, ir_value *positions) {
+    ir_builder *b = &state->builder;
+    ir_value *zero = ir_build_integer(b, BASE_I64, 0);
+    ir_value *chunk = ir_build_integer(b, BASE_I64, state->axis[axis].chunk);
+    ir_value *before = ir_build_binary(b, IR_MUL, place->step[axis], chunk);
+    ir_value *left = ir_build_binary(b, IR_SUB, positions, before);
+    ir_value *first = ir_build_binary(b, IR_SUB, state->axis[axis].shift, before);
+    place->count = ir_build_binary(b, IR_MINIMUM, left, chunk);
+    place->first = ir_build_binary(b, IR_MAXIMUM, first, zero);
+}
