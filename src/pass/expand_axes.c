@@ -141,3 +141,27 @@ int expand_spread_axis(expand_state *state, const ir_op *sweep) {
     }
     return spread;
 }
+
+ir_value *expand_common_domain(const ir_op *sweep, int axis, bool *found) {
+    ir_value *common = NULL;
+    *found = false;
+    for (ir_op *op = sweep->regions[0]->first; op != NULL; op = op->next) {
+        if (op->opcode != IR_STORE && op->opcode != IR_REDUCE && op->opcode != IR_YIELD)
+            continue;
+        for (int k = op->opcode == IR_STORE ? op->operand_count - 1 : 0; k < op->operand_count;
+             k++) {
+            const ir_value *value = op->operands[k];
+            if (value->definer != NULL && value->definer->opcode == IR_REDUCE)
+                continue;
+            for (int i = 0; i < value->type.rank; i++) {
+                if (value->layout.axis[i] != axis)
+                    continue;
+                if (*found && value->type.domain[i] != common)
+                    return NULL;
+                common = value->type.domain[i];
+                *found = true;
+            }
+        }
+    }
+    return common;
+}

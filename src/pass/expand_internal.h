@@ -46,6 +46,12 @@ typedef struct expand_place {
     int32_t body;    /* number of the body being expanded: pulled cells are remembered within it */
 } expand_place;
 
+/* A loop over steps of an axis. `step` NULL: 1. `positions`: of all steps together, where each is
+ * guarded, as a shifted axis asks; NULL: none is. */
+typedef struct expand_steps {
+    ir_value *first, *end, *step, *positions;
+} expand_steps;
+
 typedef struct expand_state {
     ir_module *module;
     ir_builder builder;
@@ -70,6 +76,9 @@ typedef struct expand_state {
 /* expand_axes.c: fills state->axis; the axis of a sweep that lanes or slots hold, -1: none. */
 void expand_axes(expand_state *state);
 int expand_spread_axis(expand_state *state, const ir_op *sweep);
+/* The domain that everything observable in the sweep has on the axis, or NULL: the loop over its
+ * steps may stop there. *found: something observable has the axis. */
+ir_value *expand_common_domain(const ir_op *sweep, int axis, bool *found);
 
 /* expand.c */
 void expand_region(expand_state *state, ir_region *from);
@@ -106,6 +115,10 @@ ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_v
 void expand_shifts(expand_state *state, const ir_region *mapped);
 /* What a spread axis adds to the element of a position in the first step: uniform i64. */
 ir_value *expand_axis_base(expand_state *state, const expand_place *place, int axis);
+/* Loops over a shifted axis of `bound` elements: steps in which every position has one; and the
+ * first and the last step, guarded. */
+void expand_shifted_steps(expand_state *state, int axis, ir_value *bound, expand_steps *whole,
+                          expand_steps *ends);
 /* Guards a step of a shifted axis: `positions` of them in all steps together. */
 void expand_guard(expand_state *state, expand_place *place, int axis, ir_value *positions);
 

@@ -101,3 +101,21 @@ void expand_guard(expand_state *state, expand_place *place, int axis, ir_value *
     place->count = ir_build_binary(b, IR_MINIMUM, left, chunk);
     place->first = ir_build_binary(b, IR_MAXIMUM, first, zero);
 }
+
+void expand_shifted_steps(expand_state *state, int axis, ir_value *bound, expand_steps *whole,
+                          expand_steps *ends) {
+    ir_builder *b = &state->builder;
+    int64_t chunk = state->axis[axis].chunk;
+    ir_value *zero = ir_build_integer(b, BASE_I64, 0), *one = ir_build_integer(b, BASE_I64, 1);
+    ir_value *positions = ir_build_binary(b, IR_ADD, bound, state->axis[axis].shift);
+    ir_value *elements = ir_build_integer(b, BASE_I64, chunk);
+    ir_value *full = ir_build_binary(b, IR_FLOOR_DIV, positions, elements);
+    ir_value *padded =
+        ir_build_binary(b, IR_ADD, positions, ir_build_integer(b, BASE_I64, chunk - 1));
+    ir_value *end = ir_build_binary(b, IR_FLOOR_DIV, padded, elements);
+    *whole = (expand_steps){.first = one, .end = full};
+    *ends = (expand_steps){.first = zero,
+                           .end = end,
+                           .step = ir_build_binary(b, IR_MAXIMUM, full, one),
+                           .positions = positions};
+}

@@ -78,13 +78,8 @@ static void sweep_body(sweep_state *s, expand_place *place) {
 
 /* ---- loops ---- */
 
-/* Steps of an axis. `positions`: each step is guarded, as a shifted axis asks; NULL: none is. */
-typedef struct sweep_steps {
-    ir_value *first, *end, *step, *positions;
-} sweep_steps;
-
 /* The loop over steps of an axis, with the reductions as carries when it is the innermost. */
-static void sweep_loop(sweep_state *s, expand_place *place, int depth, sweep_steps steps) {
+static void sweep_loop(sweep_state *s, expand_place *place, int depth, expand_steps steps) {
     expand_state *state = s->state;
     ir_builder *b = &state->builder;
     int axis = s->sweep->attributes.axes[depth];
@@ -94,7 +89,8 @@ static void sweep_loop(sweep_state *s, expand_place *place, int depth, sweep_ste
     if (!innermost)
         tokens = expand_scratch_inside(state, s->sweep);
     int live = carries + tokens.last - tokens.first;
-    ir_value *operands[3 + 2 * EXPAND_MAX_REDUCES] = {steps.first, steps.end, steps.step};
+    ir_value *step = steps.step != NULL ? steps.step : ir_build_integer(b, BASE_I64, 1);
+    ir_value *operands[3 + 2 * EXPAND_MAX_REDUCES] = {steps.first, steps.end, step};
     ir_type types[2 * EXPAND_MAX_REDUCES];
     for (int i = 0; i < carries; i++) {
         operands[3 + i] = s->carry[i];
@@ -151,9 +147,8 @@ static void sweep_axis_known(sweep_state *s, expand_place *place, int depth, int
         sweep_nest(s, place, depth + 1);
     } else if (full > 1) {
         sweep_loop(s, place, depth,
-                   (sweep_steps){.first = ir_build_integer(b, BASE_I64, 0),
-                                 .end = ir_build_integer(b, BASE_I64, full),
-                                 .step = ir_build_integer(b, BASE_I64, 1)});
+                   (expand_steps){.first = ir_build_integer(b, BASE_I64, 0),
+                                  .end = ir_build_integer(b, BASE_I64, full)});
     }
     if (rest == 0)
         return;
@@ -168,18 +163,19 @@ static void sweep_axis_known(sweep_state *s, expand_place *place, int depth, int
 static void sweep_axis_runtime(sweep_state *s, expand_place *place, int depth, ir_value *bound,
                                int64_t chunk) {
     ir_builder *b = &s->state->builder;
-    ir_value *zero = ir_build_integer(b, BASE_I64, 0), *one = ir_build_integer(b, BASE_I64, 1);
+    ir_value *zero = ir_build_integer(b, BASE_I64, 0);
     if (chunk == 1) {
-        sweep_loop(s, place, depth, (sweep_steps){.first = zero, .end = bound, .step = one});
+        sweep_loop(s, place, depth, (expand_steps){.first = zero, .end = bound});
         return;
     }
     ir_value *elements = ir_build_integer(b, BASE_I64, chunk);
     ir_value *full = ir_build_binary(b, IR_FLOOR_DIV, bound, elements);
     ir_value *rest = ir_build_binary(b, IR_SUB, bound, ir_build_binary(b, IR_MUL, full, elements));
+    ir_value *one = ir_build_integer(b, BASE_I64, 1);
     ir_value *end = ir_build_binary(b, IR_ADD, full, ir_build_binary(b, IR_MINIMUM, rest, one));
-    sweep_loop(s, place, depth, (sweep_steps){.first = zero, .end = full, .step = one});
+    sweep_loop(s, place, depth, (expand_steps){.first = zero, .end = full});
     place->count = rest;
-    sweep_loop(s, place, depth, (sweep_steps){.first = full, .end = end, .step = one});
+    sweep_loop(s, place, depth, (expand_steps){.first = full, .end = end});
     place->count = NULL;
 }
 
@@ -195,54 +191,18 @@ static void sweep_once(sweep_state *s, expand_place *place, int depth, ir_value 
 /* A shifted axis of `bound` elements: steps that are whole, then those at the ends. */
 static void sweep_axis_shifted(sweep_state *s, expand_place *place, int depth, ir_value *bound) {
     expand_state *state = s->state;
-    ir_builder *b = &state->builder;
     int axis = s->sweep->attributes.axes[depth];
-    ir_value *zero = ir_build_integer(b, BASE_I64, 0), *one = ir_build_integer(b, BASE_I64, 1);
-    ir_value *positions = ir_build_binary(b, IR_ADD, bound, state->axis[axis].shift);
+    expand_steps whole, ends;
+    expand_shifted_steps(state, axis, bound, &whole, &ends);
     if (layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP)) {
-        int64_t chunk = state->axis[axis].chunk;
-        ir_value *elements = ir_build_integer(b, BASE_I64, chunk);
-        ir_value *full = ir_build_binary(b, IR_FLOOR_DIV, positions, elements);
-        ir_value *padded =
-            ir_build_binary(b, IR_ADD, positions, ir_build_integer(b, BASE_I64, chunk - 1));
-        ir_value *end = ir_build_binary(b, IR_FLOOR_DIV, padded, elements);
-        ir_value *last = ir_build_binary(b, IR_MAXIMUM, full, one);
-        sweep_loop(s, place, depth, (sweep_steps){.first = one, .end = full, .step = one});
-        sweep_loop(s, place, depth,
-                   (sweep_steps){.first = zero, .end = end, .step = last, .positions = positions});
+        sweep_loop(s, place, depth, whole);
+        sweep_loop(s, place, depth, ends);
     } else {
-        place->step[axis] = zero;
-        expand_guard(state, place, axis, positions);
+        place->step[axis] = ends.first;
+        expand_guard(state, place, axis, ends.positions);
         sweep_nest(s, place, depth + 1);
     }
-    place->count = NULL;
-    place->first = NULL;
-}
-
-/* The domain that everything observable in the sweep has on the axis, or NULL: the loop over its
- * steps may stop there. */
-static ir_value *sweep_common_domain(const sweep_state *s, int axis, bool *found) {
-    ir_value *common = NULL;
-    *found = false;
-    for (ir_op *op = s->sweep->regions[0]->first; op != NULL; op = op->next) {
-        if (op->opcode != IR_STORE && op->opcode != IR_REDUCE && op->opcode != IR_YIELD)
-            continue;
-        for (int k = op->opcode == IR_STORE ? op->operand_count - 1 : 0; k < op->operand_count;
-             k++) {
-            const ir_value *value = op->operands[k];
-            if (value->definer != NULL && value->definer->opcode == IR_REDUCE)
-                continue;
-            for (int i = 0; i < value->type.rank; i++) {
-                if (value->layout.axis[i] != axis)
-                    continue;
-                if (*found && value->type.domain[i] != common)
-                    return NULL;
-                common = value->type.domain[i];
-                *found = true;
-            }
-        }
-    }
-    return common;
+    place->count = place->first = NULL;
 }
 
 static void sweep_axis(sweep_state *s, expand_place *place, int depth) {
@@ -250,7 +210,7 @@ static void sweep_axis(sweep_state *s, expand_place *place, int depth) {
     int axis = s->sweep->attributes.axes[depth];
     int64_t chunk = state->axis[axis].chunk, known = 0;
     bool found, once = !layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP);
-    ir_value *domain = sweep_common_domain(s, axis, &found);
+    ir_value *domain = expand_common_domain(s->sweep, axis, &found);
     const layout_extent *extent = state->module->axes[axis].extent;
     place->domain[axis] = domain;
     bool is_known = layout_extent_known(&state->module->extents, extent, &known);

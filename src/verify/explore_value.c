@@ -61,7 +61,7 @@ static explore_number leaf_value(const explore_place *place, const ir_op *op,
         return known(attributes->constant.integer);
     if (op->opcode == IR_SIZE)
         return explore_extent(place, attributes->extent);
-    if (op->opcode == IR_STRIDE)
+    if (op->opcode == IR_STRIDE && verify_stride_is_formed(place->state, op))
         return stride_value(place, op);
     if (op->opcode == IR_PROGRAM)
         return known(place->programs[attributes->axis]);

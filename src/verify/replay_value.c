@@ -88,7 +88,8 @@ static void replay_leaf(replay *r, const ir_op *op, replay_value *result) {
         if (layout_extent_evaluate(op->attributes.extent, r->sizes, &size))
             set_number(r, result, size);
     } else if (op->opcode == IR_STRIDE) {
-        set_number(r, result, stride_of(r, op));
+        if (verify_stride_is_formed(r->state, op))
+            set_number(r, result, stride_of(r, op));
     } else if (op->opcode == IR_GROUP) {
         set_number(r, result, r->group);
     } else if (op->opcode == IR_BLOCK) {

@@ -332,7 +332,7 @@ static bool parameter_attribute_holds(const verify_state *state, const ir_op *op
            !state->module->parameters[parameter].is_tensor;
 }
 
-static bool stride_attributes_hold(const verify_state *state, const ir_op *op) {
+bool verify_stride_is_formed(const verify_state *state, const ir_op *op) {
     int parameter = op->attributes.parameter, axis = op->attributes.axis;
     return parameter >= 0 && parameter < state->module->parameter_count &&
            state->module->parameters[parameter].is_tensor && axis >= 0 &&
@@ -349,7 +349,7 @@ static void rule_attribute_range(verify_state *state, const ir_op *op) {
     else if (op->opcode == IR_PARAMETER)
         holds = parameter_attribute_holds(state, op);
     else if (op->opcode == IR_STRIDE)
-        holds = stride_attributes_hold(state, op);
+        holds = verify_stride_is_formed(state, op);
     else if (op->opcode == IR_SIZE || op->opcode == IR_ARANGE || op->opcode == IR_PRIVATE ||
              op->opcode == IR_SCRATCH)
         holds = op->attributes.extent != NULL;

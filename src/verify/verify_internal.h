@@ -44,6 +44,7 @@ bool verify_region_is_formed(const verify_state *state,
 bool verify_operand_count_holds(const ir_op *op);
 bool verify_result_count_holds(const ir_op *op);
 bool verify_region_arguments_hold(const ir_op *op);
+bool verify_stride_is_formed(const verify_state *state, const ir_op *op);
 bool verify_access_is_formed(const verify_state *state, const ir_op *op);
 /* The extents that the indices of a formed access give at tile and mapped; false when its index
  * tiles do not broadcast. */

@@ -59,6 +59,12 @@ EDITS = [
     ("groups_counted", r"group \*", "group 4", "plan-axis"),
     ("group_for_an_element_axis", r"lane 8 .*", "group *", "plan-axis"),
     ("lanes_for_two_axes", r"group \*", "lane 8 | group *", "plan-axis"),
+    ("shift_by_nothing", r"step 32", "step 32 shift", "plan-syntax"),
+    ("shift_by_a_number", r"step 32", "step 32 shift 3", "plan-syntax"),
+    ("shift_by_an_unknown_access", r"step 32", "step 32 shift q.0", "plan-unknown-anchor"),
+    ("shift_of_programs", r"group \*", "group * shift x.0", "plan-shift"),
+    ("shift_without_a_vector", r"lane 8 .*", "step 1000 shift x.0", "plan-shift"),
+    ("shift_past_the_steps", r"lane 8 .*", "lane 8 | step 125 shift x.0", "plan-axis"),
     ("keep_lost", r"^keep t .*\n", "", "plan-missing-anchor"),
     ("keep_unknown", r"^keep t ", "keep zebra ", "plan-unknown-anchor"),
     ("keep_in_registers_over_steps", r"^(keep t +).*", r"\1registers", "plan-storage"),
@@ -122,6 +128,8 @@ def check_legal_edits(plan):
             ("lane_1_for_programs", r"group \*", "lane 1 | group *"),
             ("two_digits_of_slots", r"lane 8 \| slot 4", "lane 8 | slot 2 | slot 2"),
             ("subgroups", r"lane 8 \| slot 4", "lane 8 | subgroup 4"),
+            ("shifted_rows", r"step 32", "step 32 shift x.0"),
+            ("rows_shifted_by_what_is_stored", r"step 32", "step 32 shift y.0"),
             ("one_output_for_one_value", r"^(keep d +).*", r"\1private")):
         result = emit(re.sub(pattern, replacement, plan, flags=re.MULTILINE))
         case(name, result[0] == 0, result)

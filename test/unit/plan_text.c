@@ -108,6 +108,16 @@ static void names_do_not_change_the_hash(void **state) {
             ir_plan_hash(read(f, replaced(f, softmax, renamings[i][0], renamings[i][1]))), hash);
 }
 
+static void a_shift_is_hashed_by_the_place_of_its_access(void **state) {
+    fixture *f = *state;
+    const char *text = replaced(f, softmax, "step 128", "step 128 shift x.0");
+    const char *renamed = replaced(f, text, "x.0", "w.0");
+    const char *other = replaced(f, softmax, "step 128", "step 128 shift y.0");
+    assert_string_equal(print(f, read(f, text)), text);
+    assert_int_equal(ir_plan_hash(read(f, renamed)), ir_plan_hash(read(f, text)));
+    assert_int_not_equal(ir_plan_hash(read(f, other)), ir_plan_hash(read(f, text)));
+}
+
 static void every_decision_changes_the_hash(void **state) {
     fixture *f = *state;
     static const char *const changes[][2] = {
@@ -115,6 +125,7 @@ static void every_decision_changes_the_hash(void **state) {
         {"avx2", "avx512"},
         {"N = 4096", "N = 4097"},
         {"step 128", "step *"},
+        {"step 128", "step 128 shift x.0"},
         {"lane 8", "lane 4"},
         {"lane 8 | slot 4", "slot 4 | lane 8"},
         {"e        private", "e        reload"},
@@ -150,6 +161,8 @@ static void faults_are_reported_where_they_stand(void **state) {
         {FIRST "axis N lane 8 | lane 8 @4\n", "plan-digits", 2, 17},
         {FIRST "axis N lane 8 | step 0\n", "plan-digits", 2, 22},
         {FIRST "axis N lane 8 step 2\n", "plan-syntax", 2, 15},
+        {FIRST "axis N lane 8 shift\n", "plan-syntax", 2, 20},
+        {FIRST "axis N shift x.0\n", "plan-digits", 2, 8},
         {FIRST "keep e shared\n", "plan-choice", 2, 8},
         {FIRST "keep e none\n", "plan-choice", 2, 8},
         {FIRST "keep\n", "plan-syntax", 2, 5},
@@ -200,6 +213,7 @@ int main(void) {
         TEST(canonical_plans_come_back_byte_for_byte),
         TEST(blanks_comments_and_order_of_kinds_are_free),
         TEST(names_do_not_change_the_hash),
+        TEST(a_shift_is_hashed_by_the_place_of_its_access),
         TEST(every_decision_changes_the_hash),
         TEST(faults_are_reported_where_they_stand),
         TEST(damaged_plans_are_refused_or_come_back),
