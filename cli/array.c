@@ -86,6 +86,24 @@ bool cli_array_create(cli_array *array, base_dtype dtype, int rank, const int64_
     return true;
 }
 
+bool cli_array_move(cli_array *array, int64_t elements, int64_t guard_bytes, const char *what,
+                    base_diagnostics *diagnostics) {
+    cli_array moved;
+    int64_t past = elements * base_dtype_size(array->dtype);
+    if (!cli_array_create(&moved, array->dtype, array->rank, array->extent, guard_bytes + 2 * past,
+                          what, diagnostics))
+        return false;
+    moved.data = (char *)moved.data + past;
+    moved.guard_bytes =
+        (guard_bytes + CLI_ARRAY_ALIGN - 1) / CLI_ARRAY_ALIGN * CLI_ARRAY_ALIGN + past;
+    memset((char *)moved.data - moved.guard_bytes, GUARD_BYTE, (size_t)moved.guard_bytes);
+    memcpy(moved.data, array->data, (size_t)array->size_bytes);
+    memset((char *)moved.data + moved.size_bytes, GUARD_BYTE, (size_t)moved.guard_bytes);
+    cli_array_free(array);
+    *array = moved;
+    return true;
+}
+
 void cli_array_free(cli_array *array) {
     free(array->memory);
     *array = (cli_array){0};

@@ -19,8 +19,8 @@ typedef struct cli_array {
     int64_t extent[CLI_RANK_LIMIT];
     int64_t count;      /* elements */
     int64_t size_bytes; /* of the elements, without guards */
-    void *data;         /* aligned to CLI_ARRAY_ALIGN; not NULL, even with no elements */
-    void *memory;       /* what is freed */
+    void *data;   /* aligned to CLI_ARRAY_ALIGN unless moved; not NULL, even with no elements */
+    void *memory; /* what is freed */
     int64_t guard_bytes;
 } cli_array;
 
@@ -33,6 +33,11 @@ bool cli_shape_count(int rank, const int64_t *extent, int64_t *count);
  * with cli_array_free. */
 bool cli_array_create(cli_array *array, base_dtype dtype, int rank, const int64_t *extent,
                       int64_t guard_bytes, const char *what, base_diagnostics *diagnostics);
+
+/* The same array begins so many elements past an aligned address, with guard zones of at least
+ * `guard_bytes`. False with a finding (array-shape, array-memory), and then as it was. */
+bool cli_array_move(cli_array *array, int64_t elements, int64_t guard_bytes, const char *what,
+                    base_diagnostics *diagnostics);
 
 /* Also of a zeroed array; leaves it zeroed. */
 void cli_array_free(cli_array *array);

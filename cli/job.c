@@ -396,40 +396,85 @@ int cli_job_arguments(cli_job *job) {
 
 /* ---- compiling ---- */
 
-int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
-    text_argument arguments[CLI_ARGUMENT_LIMIT];
-    for (int i = 0; i < job->argument_count; i++)
-        arguments[i] = job->arguments[i].text;
-    const char *plan = job->options->plan;
-    planner_family family = plan == NULL                    ? PLANNER_AUTOMATIC
-                            : strcmp(plan, "fallback") == 0 ? PLANNER_FALLBACK
-                            : strcmp(plan, "row") == 0      ? PLANNER_ROW
-                                                            : PLANNER_AUTOMATIC;
-    compile_request request = {.source = &job->source,
-                               .kernel = job->options->kernel,
-                               .arguments = arguments,
-                               .argument_count = job->argument_count,
-                               .partial = partial,
-                               .machine = job->machine,
-                               .runs_on = job->runs_on,
-                               .family = family,
-                               .plan = plan_is_family(plan) ? NULL : &job->plan,
-                               .stage = stage,
-                               .report = strcmp(job->options->command, "explain") == 0,
-                               .verify_passes = job->options->verify_passes,
-                               .check_passes = job->options->check_passes,
-                               .after_pass = cli_passes_print_after,
-                               .stop_after = job->stop_after};
-    cli_options options = *job->options; /* what is called after a pass takes no constant */
-    request.after_state = &options;
-    compile_free(&job->compiled);
-    compile_run(&request, &job->compiled);
+/* The kinds of conditions that --assume names; false: a word is none. */
+static bool read_assume(const char *words, unsigned *kinds) {
+    *kinds = 0;
+    for (const char *word = words; *word != '\0';) {
+        size_t length = strcspn(word, ",");
+        unsigned found = strncmp(word, "all", length) == 0 && length == 3 ? COMPILE_ASSUME_ALL : 0;
+        bool known = found != 0 || (strncmp(word, "nothing", length) == 0 && length == 7);
+        for (int k = 0; k < LAYOUT_CONDITION_COUNT; k++) {
+            const char *name = layout_condition_describe((layout_condition_kind)k)->name;
+            bool same = strlen(name) == length && strncmp(word, name, length) == 0;
+            found |= same ? 1U << k : 0;
+            known = known || same;
+        }
+        if (!known)
+            return false;
+        *kinds |= found;
+        word += length + (word[length] == ',');
+    }
+    return words[0] != '\0';
+}
+
+static int unknown_assume(const char *words) {
+    fprintf(stderr, "croft: --assume: unknown condition: %.200s\n  conditions are nothing, all",
+            words);
+    for (int k = 0; k < LAYOUT_CONDITION_COUNT; k++)
+        fprintf(stderr, ", %s", layout_condition_describe((layout_condition_kind)k)->name);
+    fputs("\n", stderr);
+    return CLI_EXIT_USAGE;
+}
+
+static int job_status(const cli_job *job) {
     cli_print_diagnostics(&job->compiled.diagnostics);
     if (job->compiled.status == COMPILE_OUT_OF_MEMORY)
         fputs("croft: out of memory\n", stderr);
     return job->compiled.status == COMPILE_OK         ? CLI_EXIT_OK
            : job->compiled.status == COMPILE_REJECTED ? CLI_EXIT_DIAGNOSTICS
                                                       : CLI_EXIT_SYSTEM;
+}
+
+int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
+    for (int i = 0; i < job->argument_count; i++)
+        job->texts[i] = job->arguments[i].text;
+    unsigned assume = 0;
+    if (job->options->assume != NULL && !read_assume(job->options->assume, &assume))
+        return unknown_assume(job->options->assume);
+    bool emits = strcmp(job->options->command, "run") != 0;
+    job->tries = job->options->assume != NULL ? assume : COMPILE_ASSUME_ALL;
+    const char *plan = job->options->plan;
+    planner_family family = plan == NULL                    ? PLANNER_AUTOMATIC
+                            : strcmp(plan, "fallback") == 0 ? PLANNER_FALLBACK
+                            : strcmp(plan, "row") == 0      ? PLANNER_ROW
+                                                            : PLANNER_AUTOMATIC;
+    job->print_options = *job->options; /* what is called after a pass takes no constant */
+    job->request = (compile_request){.source = &job->source,
+                                     .kernel = job->options->kernel,
+                                     .arguments = job->texts,
+                                     .argument_count = job->argument_count,
+                                     .partial = partial,
+                                     .machine = job->machine,
+                                     .runs_on = job->runs_on,
+                                     .family = family,
+                                     .plan = plan_is_family(plan) ? NULL : &job->plan,
+                                     .stage = stage,
+                                     .assume = emits ? assume : 0,
+                                     .report = strcmp(job->options->command, "explain") == 0,
+                                     .verify_passes = job->options->verify_passes,
+                                     .check_passes = job->options->check_passes,
+                                     .after_pass = cli_passes_print_after,
+                                     .after_state = &job->print_options,
+                                     .stop_after = job->stop_after};
+    compile_free(&job->compiled);
+    compile_run(&job->request, &job->compiled);
+    return job_status(job);
+}
+
+int cli_job_specialise(cli_job *job, const bool *holds) {
+    if (compile_specialise(&job->request, &job->compiled, holds) == COMPILE_OK)
+        return CLI_EXIT_OK;
+    return job_status(job);
 }
 
 void cli_job_close(cli_job *job) {

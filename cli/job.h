@@ -3,6 +3,7 @@
  *     cli_job_open      reads FILE, finds the kernel and its signature
  *     cli_job_arguments name=value pairs -> arrays and text_argument
  *     cli_job_compile   compile_run with the options' machine, plan and stage
+ *     cli_job_specialise  the variant whose conditions the arrays meet
  *     cli_job_close
  *
  * Every failure has been printed to stderr when a function answers something else than CLI_EXIT_OK.
@@ -34,6 +35,10 @@ typedef struct cli_job {
     compile_result syntax;      /* signature */
     cli_argument arguments[CLI_ARGUMENT_LIMIT];
     int argument_count;
+    text_argument texts[CLI_ARGUMENT_LIMIT]; /* of the arguments, for the request */
+    cli_options print_options;
+    compile_request request; /* that `compiled` comes from */
+    unsigned tries;          /* kinds of conditions that a run may try, as compile_request.assume */
     compile_result compiled;
 } cli_job;
 
@@ -43,6 +48,8 @@ int cli_job_open(cli_job *job, const cli_options *options, const base_source *te
 /* Reads and generates the arrays that are given; what is missing is the binding's business. */
 int cli_job_arguments(cli_job *job);
 int cli_job_compile(cli_job *job, compile_stage stage, bool partial);
+/* `compiled` becomes the variant under its conditions i with holds[i]. */
+int cli_job_specialise(cli_job *job, const bool *holds);
 void cli_job_close(cli_job *job);
 
 /* Says that there is no such machine, and which there are; CLI_EXIT_USAGE. */

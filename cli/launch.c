@@ -4,11 +4,13 @@
  *     cuda   [guard | elements | guard] -> memory of the device -> launch -> [guard | elements |
  *            guard], so that --check sees what was written past the ends there
  *
- * Each run loads once and launches once.
+ * Once the arrays lie where they are used, the variant is chosen whose conditions they meet
+ * (variant.h). Each run loads once and launches once.
  */
 #include "launch.h"
 
 #include "simulate.h"
+#include "variant.h"
 
 #include "runtime/cpu.h"
 #include "runtime/cuda.h"
@@ -23,7 +25,7 @@ typedef struct launch_room {
     char flag_text[1024];
     const char *flags[FLAG_LIMIT + 1];
     void *pointers[CLI_ARGUMENT_LIMIT];
-    int64_t words[CLI_WORDS_LIMIT];
+    int64_t words[CLI_WORDS_LIMIT], word_count;
     runtime_report report;
     runtime_artifact artifact;
     runtime_launch launch;
@@ -57,15 +59,26 @@ static int pointer_count(const cli_launch *launch) {
 
 /* NULL without memory; freed with free. */
 static launch_room *make_room(const cli_launch *launch) {
-    const cli_job *job = launch->job;
     launch_room *room = calloc(1, sizeof *room);
     if (room == NULL) {
         fputs("croft: out of memory\n", stderr);
         return NULL;
     }
-    split_flags(job->runs_on->compiler_flags, room);
-    int64_t words = cli_launch_pack(launch->module, job->compiled.bindings.sizes, launch->arrays,
-                                    launch->scalars, room->pointers, room->words);
+    split_flags(launch->job->runs_on->compiler_flags, room);
+    room->word_count =
+        cli_launch_pack(launch->module, launch->job->compiled.bindings.sizes, launch->arrays,
+                        launch->scalars, room->pointers, room->words);
+    room->launch = (runtime_launch){
+        .pointers = room->pointers, .words = room->words, .work_ns = predicted_work_ns(launch)};
+    return room;
+}
+
+/* Once all pointers are there: the variant that may run with them. The exit code. */
+static int choose_artifact(const cli_launch *launch, launch_room *room) {
+    cli_job *job = launch->job;
+    int status = cli_variant_choose(job, room->pointers, room->words);
+    if (status != CLI_EXIT_OK)
+        return status;
     room->artifact = (runtime_artifact){.text = job->compiled.source_text,
                                         .length = strlen(job->compiled.source_text),
                                         .entry = job->compiled.entry,
@@ -73,11 +86,9 @@ static launch_room *make_room(const cli_launch *launch) {
                                         .threads = job->compiled.threads,
                                         .cluster = job->compiled.module->cluster,
                                         .pointer_count = pointer_count(launch),
-                                        .word_count = (int)words,
+                                        .word_count = (int)room->word_count,
                                         .scratch_bytes = job->compiled.scratch_bytes};
-    room->launch = (runtime_launch){
-        .pointers = room->pointers, .words = room->words, .work_ns = predicted_work_ns(launch)};
-    return room;
+    return CLI_EXIT_OK;
 }
 
 static int failed(const runtime_report *report) {
@@ -105,7 +116,12 @@ int cli_launch_cpu(const cli_launch *launch) {
         return CLI_EXIT_SYSTEM;
     }
     runtime_module *module = NULL;
-    int status = CLI_EXIT_OK;
+    int status = choose_artifact(launch, room);
+    if (status != CLI_EXIT_OK) {
+        device->vtable->destroy(device);
+        free(room);
+        return status;
+    }
     if (device->vtable->load(device, &room->artifact, &module, &room->report) != RUNTIME_OK ||
         device->vtable->launch(device, module, &room->launch, &room->report) != RUNTIME_OK)
         status = failed(&room->report);
@@ -260,17 +276,6 @@ static int launch_repeated(const cli_launch *launch, runtime_device *device, run
     return exit_code;
 }
 
-static int launch_copied(const cli_launch *launch, runtime_device *device, runtime_module *module,
-                         launch_room *room) {
-    void *memory[CLI_ARGUMENT_LIMIT] = {NULL};
-    int exit_code = copy_in(launch, device, room, memory) == RUNTIME_OK
-                        ? launch_repeated(launch, device, module, room, memory)
-                        : failed(&room->report);
-    for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++)
-        device->vtable->release(device, memory[i]);
-    return exit_code;
-}
-
 static void print_facts(const runtime_device *device, const runtime_module *module) {
     runtime_facts facts;
     device->vtable->facts(device, module, &facts);
@@ -280,9 +285,14 @@ static void print_facts(const runtime_device *device, const runtime_module *modu
            facts.barriers, (long long)facts.scratch_bytes);
 }
 
-static int launch_sized(const cli_launch *launch, runtime_device *device, launch_room *room) {
+/* The arrays are on the device. */
+static int launch_loaded(const cli_launch *launch, runtime_device *device, launch_room *room,
+                         void *const memory[CLI_ARGUMENT_LIMIT]) {
     compile_launch size;
     runtime_module *module = NULL;
+    int exit_code = choose_artifact(launch, room);
+    if (exit_code != CLI_EXIT_OK)
+        return exit_code;
     if (!compile_launch_of(&launch->job->compiled, launch->job->compiled.bindings.sizes, &size)) {
         fputs("croft: a size of the kernel does not fit 64 bits\n", stderr);
         return CLI_EXIT_SYSTEM;
@@ -293,14 +303,24 @@ static int launch_sized(const cli_launch *launch, runtime_device *device, launch
         return failed(&room->report);
     if (launch->job->options->check)
         print_facts(device, module);
-    int exit_code = launch_copied(launch, device, module, room);
+    exit_code = launch_repeated(launch, device, module, room, memory);
     device->vtable->unload(device, module);
+    return exit_code;
+}
+
+static int launch_copied(const cli_launch *launch, runtime_device *device, launch_room *room) {
+    void *memory[CLI_ARGUMENT_LIMIT] = {NULL};
+    int exit_code = copy_in(launch, device, room, memory) == RUNTIME_OK
+                        ? launch_loaded(launch, device, room, memory)
+                        : failed(&room->report);
+    for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++)
+        device->vtable->release(device, memory[i]);
     return exit_code;
 }
 
 int cli_launch_cuda(const cli_launch *launch, runtime_device *device) {
     launch_room *room = make_room(launch);
-    int status = room != NULL ? launch_sized(launch, device, room) : CLI_EXIT_SYSTEM;
+    int status = room != NULL ? launch_copied(launch, device, room) : CLI_EXIT_SYSTEM;
     free(room);
     return status;
 }

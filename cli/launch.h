@@ -7,7 +7,7 @@
 #include "runtime/device.h"
 
 typedef struct cli_launch {
-    const cli_job *job;       /* compiled to source */
+    cli_job *job;             /* compiled to source; becomes the variant that runs */
     const ir_module *module;  /* level tile: the parameters */
     cli_array *const *arrays; /* by module parameter, NULL for scalars */
     const ir_constant *scalars;

@@ -47,6 +47,9 @@ void cli_options_usage(FILE *out) {
         "here\n"
         "  --plan PLAN          fallback, row, or a file with a plan, obeyed exactly\n"
         "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
+        "  --assume CONDITIONS  emit: also what is only valid under them: nothing, aligned,\n"
+        "                       multiple, all; run: those that may be tried, all when not given\n"
+        "  --offset N           run: arrays begin N elements past an aligned address\n"
         "  --check              run: compare with the reference; exit 1 above the bound\n"
         "  --repeat N           run --target cuda: launch N times; exit 1 when the bytes differ\n"
         "  --tol X              with --check: an absolute tolerance, tightens the bound\n"
@@ -102,6 +105,8 @@ static const option_row option_rows[] = {
     {"--seed", OPTION_SEED, offsetof(cli_options, seed)},
     {"--threads", OPTION_INTEGER, offsetof(cli_options, threads)},
     {"--tol", OPTION_REAL, offsetof(cli_options, tolerance)},
+    {"--assume", OPTION_TEXT, offsetof(cli_options, assume)},
+    {"--offset", OPTION_INTEGER, offsetof(cli_options, offset)},
     {"--check", OPTION_FLAG, offsetof(cli_options, check)},
     {"--repeat", OPTION_COUNT, offsetof(cli_options, repeat)},
     {"--verify-passes", OPTION_FLAG, offsetof(cli_options, verify_passes)},
@@ -231,6 +236,10 @@ static bool check_command(const cli_options *options) {
         return usage_error("the option belongs to opt", "-p");
     if (options->list && !opt)
         return usage_error("the option belongs to opt", "--list");
+    if (options->assume != NULL && !emit && strcmp(command, "run") != 0)
+        return usage_error("the option belongs to emit and run", "--assume");
+    if (options->offset > 0 && strcmp(command, "run") != 0)
+        return usage_error("the option belongs to run", "--offset");
     if (options->repeat > 0 && (strcmp(command, "run") != 0 || options->target == NULL ||
                                 strcmp(options->target, "cuda") != 0))
         return usage_error("the option belongs to run --target cuda", "--repeat");

@@ -38,6 +38,8 @@ typedef struct cli_options {
     const char *compiler;    /* --compiler PATH */
     uint64_t seed;           /* --seed N */
     int threads;             /* --threads N; 0: all processors */
+    const char *assume;      /* --assume CONDITIONS; NULL: not given */
+    int offset;              /* --offset N */
     bool check;              /* --check */
     int repeat;              /* --repeat N; 0: not given */
     bool verify_passes;      /* --verify-passes */

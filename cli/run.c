@@ -81,6 +81,20 @@ static int make_arrays(run_state *run) {
     return CLI_EXIT_OK;
 }
 
+/* With --offset: all arrays, moved. */
+static int move_arrays(run_state *run) {
+    cli_job *job = run->job;
+    for (int i = 0; job->options->offset > 0 && i < run->module->parameter_count; i++) {
+        if (run->tensors[i] == NULL ||
+            cli_array_move(&run->tensors[i]->array, job->options->offset, GUARD_BYTES,
+                           run->module->parameters[i].name, &job->diagnostics))
+            continue;
+        cli_print_diagnostics(&job->diagnostics);
+        return CLI_EXIT_SYSTEM;
+    }
+    return CLI_EXIT_OK;
+}
+
 /* ---- devices ---- */
 
 /* The arrays of the parameters, NULL for scalars. */
@@ -102,8 +116,7 @@ static int launch(run_state *run) {
 static int launch_sim(run_state *run) {
     cli_array *arrays[CLI_ARGUMENT_LIMIT];
     list_arrays(run, arrays);
-    return cli_simulate(run->job->compiled.module, run->job->compiled.bindings.sizes, arrays,
-                        run->scalars, run->job->options->check);
+    return cli_simulate_job(run->job, arrays, run->scalars);
 }
 
 /* ---- the reference ---- */
@@ -277,6 +290,8 @@ static int write_outputs_guarded(run_state *run) {
 static int run_compiled(run_state *run) {
     run->module = run->job->compiled.tile;
     int status = make_arrays(run);
+    if (status == CLI_EXIT_OK)
+        status = move_arrays(run);
     if (status == CLI_EXIT_OK && run->reference_only) {
         int faults = run_reference(run);
         status = faults == CLI_EXIT_SYSTEM ? faults : store_reference(run);

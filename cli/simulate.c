@@ -9,6 +9,8 @@
  */
 #include "simulate.h"
 
+#include "variant.h"
+
 #include "inputs.h"
 #include "job.h"
 #include "npy.h"
@@ -123,6 +125,20 @@ int cli_simulate(const ir_module *module, const int64_t *sizes, cli_array *const
     base_arena_free(&arena);
     free(words);
     return status;
+}
+
+int cli_simulate_job(cli_job *job, cli_array *const *arrays, const ir_constant *scalars) {
+    void *pointers[CLI_ARGUMENT_LIMIT];
+    int64_t *words = calloc(CLI_WORDS_LIMIT, sizeof *words);
+    if (words == NULL)
+        return CLI_EXIT_SYSTEM;
+    const int64_t *sizes = job->compiled.bindings.sizes;
+    cli_launch_pack(job->compiled.tile, sizes, arrays, scalars, pointers, words);
+    int status = cli_variant_choose(job, pointers, words);
+    free(words);
+    if (status != CLI_EXIT_OK)
+        return status;
+    return cli_simulate(job->compiled.module, sizes, arrays, scalars, job->options->check);
 }
 
 /* ---- an IR text ---- */

@@ -3,6 +3,7 @@
 #define CLI_SIMULATE_H
 
 #include "array.h"
+#include "job.h"
 #include "options.h"
 
 #include "ir/module.h"
@@ -18,6 +19,9 @@ enum { CLI_WORDS_LIMIT = CLI_ARGUMENT_LIMIT * 8 };
  */
 int64_t cli_launch_pack(const ir_module *module, const int64_t *sizes, cli_array *const *arrays,
                         const ir_constant *scalars, void **pointers, int64_t *words);
+
+/* Runs the module of the job, or the variant of it that the arrays allow, as cli_simulate does. */
+int cli_simulate_job(cli_job *job, cli_array *const *arrays, const ir_constant *scalars);
 
 /* Runs all groups and prints what is found. CLI_EXIT_OK; CLI_EXIT_CHECK_FAILED with findings, the
  * arrays hold what was computed; CLI_EXIT_DIAGNOSTICS when the module cannot be run;

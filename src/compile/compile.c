@@ -1,12 +1,14 @@
 /* compile: text to artifact on one screen.
  *
  *     parse -> bind -> lower -> [tile passes] -> plan -> [passes to mapped and thread] -> emit
+ *                                                              conditions -> align -> emit
  *
  * with the verifier at every border between levels. Memory comes from one arena; where it runs out,
  * everything unwinds to here.
  */
 #include "compile/compile.h"
 
+#include "analysis/alignment.h"
 #include "ir/clone.h"
 #include "pass/runner.h"
 #include "target/target.h"
@@ -132,6 +134,46 @@ static bool compile_source(const compile_request *request, compile_result *resul
     return true;
 }
 
+/* ---- variants ---- */
+
+static void find_conditions(const compile_request *request, compile_result *result) {
+    const machine *runs_on = request->runs_on != NULL ? request->runs_on : request->machine;
+    const target *emitter = target_find(runs_on->target);
+    result->general = result->module;
+    if (emitter != NULL && emitter->uses_conditions)
+        result->condition_count =
+            analysis_conditions_find(&result->arena, result->module, &result->conditions);
+}
+
+/* The general module under the conditions that hold and that something depends on. */
+static bool make_variant(const compile_request *request, compile_result *result,
+                         const bool *holds) {
+    layout_condition *kept =
+        BASE_NEW_ARRAY(&result->arena, layout_condition, result->condition_count + 1);
+    int64_t count = 0;
+    for (int64_t i = 0; i < result->condition_count; i++)
+        if (holds[i])
+            kept[count++] = result->conditions[i];
+    count = analysis_conditions_prune(&result->arena, result->general, kept, count);
+    result->module = result->general;
+    if (count == 0)
+        return true;
+    pass_runner runner = compile_runner(request, result);
+    result->module = ir_module_clone(&result->arena, result->general);
+    result->module->conditions = kept;
+    result->module->condition_count = result->module->condition_capacity = count;
+    const pass_row *align = pass_find("align", strlen("align"));
+    return pass_runner_run(&runner, result->module, align, NULL) &&
+           pass_runner_verify(&runner, "pass align", result->module);
+}
+
+static bool assume(const compile_request *request, compile_result *result) {
+    bool *holds = BASE_NEW_ARRAY(&result->arena, bool, result->condition_count + 1);
+    for (int64_t i = 0; i < result->condition_count; i++)
+        holds[i] = (request->assume >> result->conditions[i].kind & 1) != 0;
+    return request->assume == 0 || make_variant(request, result, holds);
+}
+
 static bool compile_stages(const compile_request *request, compile_result *result) {
     text_file *file = text_file_parse(&result->arena, request->source, &result->diagnostics);
     if (result->diagnostics.count > 0)
@@ -153,6 +195,11 @@ static bool compile_stages(const compile_request *request, compile_result *resul
         return true;
     if (!compile_levels(request, result))
         return false;
+    if (request->stage >= COMPILE_TO_THREAD && !result->stopped) {
+        find_conditions(request, result);
+        if (!assume(request, result))
+            return false;
+    }
     return request->stage < COMPILE_TO_SOURCE || result->stopped || compile_source(request, result);
 }
 
@@ -170,6 +217,22 @@ void compile_run(const compile_request *request, compile_result *result) {
     }
     result->status = compile_stages(request, result) ? COMPILE_OK : COMPILE_REJECTED;
     result->arena.exhausted = NULL;
+}
+
+compile_status compile_specialise(const compile_request *request, compile_result *result,
+                                  const bool *holds) {
+    jmp_buf exhausted;
+    result->arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0) {
+        result->arena.exhausted = NULL;
+        return result->status = COMPILE_OUT_OF_MEMORY;
+    }
+    const ir_module *before = result->module;
+    bool good = make_variant(request, result, holds) &&
+                (request->stage < COMPILE_TO_SOURCE || result->module == before ||
+                 compile_source(request, result));
+    result->arena.exhausted = NULL;
+    return result->status = good ? COMPILE_OK : COMPILE_REJECTED;
 }
 
 bool compile_launch_of(const compile_result *result, const int64_t *sizes, compile_launch *launch) {

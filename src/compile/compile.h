@@ -44,7 +44,9 @@ typedef struct compile_request {
     planner_family family;
     const base_source *plan; /* a plan's text to be obeyed, or NULL */
     compile_stage stage;
-    bool report;        /* from COMPILE_TO_THREAD on: result->report */
+    unsigned assume; /* from COMPILE_TO_THREAD on: the kinds of conditions, a bit each, that may be
+                        taken for granted where they help; 0: the program is valid for all */
+    bool report;     /* from COMPILE_TO_THREAD on: result->report */
     bool verify_passes; /* the verifier after every pass, not only at the borders of levels */
     bool check_passes;  /* every question of pass/runner.h that needs no inputs */
     /* Called after each pass. */
@@ -63,6 +65,11 @@ typedef struct compile_result {
     pass_log log;    /* log.erased > 0: the machine's target has no use for the kernel's layouts */
     ir_plan *plan;
     ir_module *module; /* mapped or thread, by stage */
+    ir_module
+        *general; /* level thread: valid without conditions; `module`, or what it is made of */
+    /* The conditions that would help, where the target has a use for them. */
+    layout_condition *conditions;
+    int64_t condition_count;
     const compile_report *report;
     bool stopped; /* after request->stop_after: `module` is what it left, of any level */
     const char *source_text;
@@ -81,6 +88,13 @@ typedef struct compile_launch {
 /* The result must be freed with compile_free, whatever the status. */
 void compile_run(const compile_request *request, compile_result *result);
 void compile_free(compile_result *result);
+enum { COMPILE_ASSUME_ALL = (1 << LAYOUT_CONDITION_COUNT) - 1 };
+
+/* Another variant of what was compiled to COMPILE_TO_THREAD or COMPILE_TO_SOURCE with this request:
+ * valid where result->conditions[i] holds for each i with holds[i], and no more general than that
+ * needs. Module and source become those of the variant; again as often as wanted. The status. */
+compile_status compile_specialise(const compile_request *request, compile_result *result,
+                                  const bool *holds);
 /* After COMPILE_TO_SOURCE: from all sizes in the module's order. False: a formula leaves 64 bits.
  */
 bool compile_launch_of(const compile_result *result, const int64_t *sizes, compile_launch *launch);

@@ -161,6 +161,9 @@ static void clone_axes(cloner *c) {
         to->axes[i].digits.shift = clone_text(c, to->axes[i].digits.shift);
     }
     to->groups = clone_extent(c, to->groups);
+    to->conditions =
+        clone_bytes(c, c->from->conditions, sizeof *to->conditions * (size_t)to->condition_count);
+    to->condition_capacity = to->condition_count;
 }
 
 ir_module *ir_module_clone(base_arena *arena, const ir_module *module) {

@@ -154,6 +154,23 @@ ir_position ir_module_position(const ir_module *module, int64_t thread, int64_t 
     return (ir_position){.slot = slot, .lane = thread % lanes, .subgroup = thread / lanes};
 }
 
+int ir_module_parameter_of(const ir_module *module, const ir_value *tensor) {
+    for (int i = 0; i < module->parameter_count; i++)
+        if (module->parameters[i].is_tensor && module->parameters[i].value == tensor)
+            return i;
+    return -1;
+}
+
+const char *ir_condition_subject(const ir_module *module, const layout_condition *condition) {
+    int subject = condition->subject;
+    bool size = layout_condition_describe(condition->kind)->subject == LAYOUT_CONDITION_SIZE;
+    if (size && subject >= 0 && subject < module->extents.symbol_count)
+        return module->extents.symbols[subject].name;
+    return !size && subject >= 0 && subject < module->parameter_count
+               ? module->parameters[subject].name
+               : "?";
+}
+
 ir_value *ir_op_stored(const ir_op *op) {
     int behind = op->opcode == IR_PUT ? 1 : 0;
     bool stores = op->opcode == IR_STORE || op->opcode == IR_PUT;

@@ -22,6 +22,7 @@
 #include "base/dtype.h"
 #include "ir/affine.h"
 #include "ir/ops.h"
+#include "layout/condition.h"
 #include "layout/conversion.h"
 #include "layout/extent.h"
 #include "layout/layout.h"
@@ -157,10 +158,13 @@ typedef struct ir_access {
     ir_mask_kind mask_kind; /* thread */
     int mask;               /* thread: operand, -1 = none */
     ir_affine mask_affine;
-    int block; /* put, get: operand with the block of the cluster whose scratch is meant (uniform
-                  i64); 0 = the own one */
-    int width; /* consecutive elements of the last dimension that one vector access covers: mapped
-                  and thread; 1 = unit */
+    int block;  /* put, get: operand with the block of the cluster whose scratch is meant (uniform
+                   i64); 0 = the own one */
+    int width;  /* consecutive elements of the last dimension that one vector access covers: mapped
+                   and thread; 1 = unit */
+    int align;  /* fact, thread: every group of `width` slots begins at a multiple of so many bytes,
+                   by the module's conditions; 0 = not known */
+    bool whole; /* fact, thread: the range mask lets through all slots of a group, or none */
 } ir_access;
 
 /* Numbers in the module's arena. */
@@ -271,7 +275,9 @@ typedef struct ir_module {
     uint64_t plan_hash;
     const char *machine; /* name of the machine planned for; NULL at level tile */
     /* thread */
-    const layout_extent *groups; /* groups in the grid */
+    const layout_extent *groups;  /* groups in the grid */
+    layout_condition *conditions; /* under which the module is valid */
+    int64_t condition_count, condition_capacity;
     const struct ir_module
         *implements; /* the canonical tile program that this one maps, with a pool
                         of extents over the same symbols; NULL: not recorded */
@@ -307,6 +313,11 @@ int ir_module_subgroup_lanes(const ir_module *module);
 int ir_module_subgroups(const ir_module *module);
 /* The position of a thread of the team (all subgroups counted on) in a slot. */
 ir_position ir_module_position(const ir_module *module, int64_t thread, int64_t slot);
+
+/* The parameter of a tensor value; -1: it is none. */
+int ir_module_parameter_of(const ir_module *module, const ir_value *tensor);
+/* What the subject of a condition is called: a tensor, a size. `?`: there is none. */
+const char *ir_condition_subject(const ir_module *module, const layout_condition *condition);
 
 /* The value that a store or put writes; the token that a put or get takes. NULL for other ops. */
 ir_value *ir_op_stored(const ir_op *op);

@@ -385,6 +385,9 @@ static void print_access(const printer *p, const ir_op *op) {
     }
     if (access->width > 1)
         base_text_format(p->out, " width=%d", access->width);
+    if (access->align > 0 && p->facts)
+        base_text_format(p->out, " align=%d", access->align);
+    base_text_string(p->out, access->whole && p->facts ? " whole" : "");
 }
 
 /* ---- ops ---- */
@@ -592,6 +595,16 @@ static void print_axis(const printer *p, const ir_axis *axis) {
     base_text_string(p->out, "\n");
 }
 
+static void print_conditions(const printer *p) {
+    const ir_module *module = p->module;
+    for (int64_t i = 0; i < module->condition_count; i++) {
+        base_text_string(p->out, "  condition ");
+        layout_condition_print(p->out, &module->conditions[i],
+                               ir_condition_subject(module, &module->conditions[i]));
+        base_text_string(p->out, "\n");
+    }
+}
+
 static void print_target(const printer *p) {
     const ir_module *module = p->module;
     if (module->level != IR_TILE || module->lanes != 1)
@@ -638,6 +651,8 @@ static void print_head(const printer *p) {
         print_extent(p, module->checks[i].expected);
         base_text_string(p->out, "\n");
     }
+    if (p->facts)
+        print_conditions(p);
     print_target(p);
 }
 

@@ -110,7 +110,7 @@ static bool access_equal(const ir_access *a, const ir_access *b) {
     bool same = a->rank == b->rank && a->fill == b->fill && a->fill_declared == b->fill_declared &&
                 a->unique == b->unique && a->mask_kind == b->mask_kind && a->mask == b->mask &&
                 a->block == b->block && ir_affine_equal(&a->mask_affine, &b->mask_affine) &&
-                a->width == b->width;
+                a->width == b->width && a->align == b->align && a->whole == b->whole;
     for (int i = 0; same && i < a->rank; i++) {
         const ir_index *x = &a->index[i], *y = &b->index[i];
         same = x->kind == y->kind && x->operand == y->operand && x->length == y->length &&

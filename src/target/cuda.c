@@ -332,6 +332,16 @@ static void append_kernel(target_emitter *e, const char *entry, int threads, bas
 
 /* ---- the text ---- */
 
+/* What the caller has to make sure of. */
+static void append_conditions(const ir_module *module, base_text *out) {
+    for (int64_t i = 0; i < module->condition_count; i++) {
+        base_text_string(out, i == 0 ? "/* Only for arguments with " : ", ");
+        layout_condition_print(out, &module->conditions[i],
+                               ir_condition_subject(module, &module->conditions[i]));
+    }
+    base_text_string(out, module->condition_count > 0 ? ". */\n\n" : "");
+}
+
 static void cuda_begin(target_cuda *cuda, base_arena *arena, const ir_module *module,
                        const machine *on) {
     const machine *planned = module->machine != NULL ? machine_find(module->machine) : NULL;
@@ -374,6 +384,7 @@ target_source target_cuda_emit(base_arena *arena, const ir_module *module, const
         " * grid are independent. Compile with %s%s-fmad=false. */\n\n",
         module->name, on->name, module->lanes, threads, on->compiler_flags,
         on->compiler_flags[0] != '\0' ? " " : "");
+    append_conditions(module, &out);
     target_cuda_prelude(&out, &used);
     base_text_string(&out, kernel.bytes);
     base_text_format(&out, "\n/* plan %016llx */\n", (unsigned long long)module->plan_hash);

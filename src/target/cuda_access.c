@@ -184,7 +184,8 @@ static target_cuda_access access_begin(target_emitter *e, const ir_op *op) {
 
 /* ---- loads ---- */
 
-static const char *fill_of(const target_cuda_access *s, int slot) {
+const char *target_cuda_fill(const target_cuda_access *access, int slot) {
+    const target_cuda_access *s = access;
     if (s->access->fill >= 0)
         return target_emit_name(s->e, s->op->operands[s->access->fill], slot);
     return s->dtype == BASE_F32 ? "0.0f" : s->dtype == BASE_BOOL ? "false" : "0";
@@ -198,7 +199,7 @@ const char *target_cuda_loaded(const target_cuda_access *access, int slot) {
         element = target_emit_text(s->e, "%s != 0", element);
     if (guard == NULL)
         return element;
-    return target_emit_text(s->e, "%s ? %s : %s", guard, element, fill_of(s, slot));
+    return target_emit_text(s->e, "%s ? %s : %s", guard, element, target_cuda_fill(s, slot));
 }
 
 void target_cuda_load(target_emitter *emitter, const ir_op *op) {

@@ -94,6 +94,8 @@ const char *target_cuda_element(const target_cuda_access *access, int slot);
 const char *target_cuda_offset(const target_cuda_access *access, int slot);
 /* The condition under which a slot takes part; NULL: always. */
 const char *target_cuda_guard(const target_cuda_access *access, int slot);
+/* What a slot has that takes no part in a load. */
+const char *target_cuda_fill(const target_cuda_access *access, int slot);
 /* What a slot has after the load, and the statement that stores it, with their guards. */
 const char *target_cuda_loaded(const target_cuda_access *access, int slot);
 const char *target_cuda_storing(const target_cuda_access *access, int slot);

@@ -15,7 +15,10 @@
  *
  * The packed access is made where the address is aligned and every slot takes part; else each slot
  * goes on its own, with its own mask, so that nothing past a ragged end is touched. Where what
- * lanes and slots add is a multiple of the pack, the base alone decides, alike in all threads. */
+ * lanes and slots add is a multiple of the pack, the base alone decides, alike in all threads.
+ *
+ * Where the module says so of the access (`align=16`, by its conditions) no address is looked at;
+ * where it says `whole` too, the mask takes a pack or leaves it, and no slot goes on its own. */
 #include "target/cuda_internal.h"
 
 #include <string.h>
@@ -77,6 +80,8 @@ static const char *alignment_of(const target_cuda_access *s, const char *place, 
 
 /* The condition that decides for all packs: "" where each has its own, NULL where it is proved. */
 static const char *common_alignment(const target_cuda_access *s, int pack) {
+    if (s->access->align >= pack * base_dtype_size(s->dtype))
+        return NULL;
     if (!base_decides(s, pack))
         return "";
     if (s->scratch && s->base == NULL)
@@ -90,6 +95,8 @@ static const char *common_alignment(const target_cuda_access *s, int pack) {
 /* All slots of the pack take part; NULL: always. Positions of a range that count on are in front of
  * the last one. */
 static const char *mask_of(const target_cuda_access *s, int first, int pack) {
+    if (s->access->whole)
+        return target_cuda_guard(s, first);
     if (s->access->mask_kind == IR_MASK_RANGE && counts_on(s, &s->access->mask_affine, pack, 1))
         return target_cuda_guard(s, first + pack - 1);
     const char *all = NULL;
@@ -194,7 +201,8 @@ static void load_pack(const target_cuda_access *s, int first, int pack) {
 static void load_slots(const target_cuda_access *s, int first, int count) {
     for (int slot = first; slot < first + count; slot++)
         target_emit_line(s->e, "%s = %s;", target_emit_name(s->e, s->op->results[0], slot),
-                         target_cuda_loaded(s, slot));
+                         s->access->whole ? target_cuda_fill(s, slot)
+                                          : target_cuda_loaded(s, slot));
 }
 
 static void store_pack(const target_cuda_access *s, int first, int pack) {
@@ -212,7 +220,7 @@ static void store_slots(const target_cuda_access *s, int first, int count) {
 
 typedef struct pack_writer {
     void (*packed)(const target_cuda_access *access, int first, int pack);
-    void (*apart)(const target_cuda_access *access, int first, int count);
+    void (*apart)(const target_cuda_access *access, int first, int count); /* NULL: nothing */
 } pack_writer;
 
 /* `count` slots from `first` on: packed where the condition holds. */
@@ -227,10 +235,12 @@ static void write_group(const target_cuda_access *s, int pack, int first, int co
     e->depth -= condition != NULL;
     if (condition == NULL)
         return;
-    target_emit_line(e, "} else {");
-    e->depth++;
-    writer.apart(s, first, count);
-    e->depth--;
+    if (writer.apart != NULL) {
+        target_emit_line(e, "} else {");
+        e->depth++;
+        writer.apart(s, first, count);
+        e->depth--;
+    }
     target_emit_line(e, "}");
 }
 
@@ -256,5 +266,6 @@ void target_cuda_load_packs(const target_cuda_access *access, int pack) {
 }
 
 void target_cuda_store_packs(const target_cuda_access *access, int pack) {
-    write_packs(access, pack, (pack_writer){store_pack, store_slots});
+    write_packs(access, pack,
+                (pack_writer){store_pack, access->access->whole ? NULL : store_slots});
 }

@@ -39,7 +39,10 @@ static const char *cpu_supports(const ir_module *module, const ir_op *op, const 
 
 static const target targets[] = {
     {.name = "cpu", .supports = cpu_supports, .emit = target_c_emit},
-    {.name = "cuda", .supports = target_cuda_supports, .emit = target_cuda_emit},
+    {.name = "cuda",
+     .uses_conditions = true,
+     .supports = target_cuda_supports,
+     .emit = target_cuda_emit},
 };
 
 enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };

@@ -19,6 +19,8 @@ typedef struct target_source {
 
 typedef struct target {
     const char *name; /* cpu, cuda */
+    /* Its text is better where a module has conditions (layout/condition.h). */
+    bool uses_conditions;
     /* NULL when the target can run the op on the machine; else the reason. */
     const char *(*supports)(const ir_module *module, const ir_op *op, const machine *machine);
     /* Deterministic, readable text with source lines in comments and the plan hash at the end. */

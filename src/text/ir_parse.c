@@ -4,6 +4,7 @@
  *       source "sum.croft"
  *       program row: R step 4
  *       check x[1] == N // 2
+ *       condition x aligned 16
  *       team 8
  *       machine "cpu-avx2"
  *       plan 5d1e8c0a91b2f733
@@ -237,6 +238,36 @@ static bool read_check(text_ir_parser *parser) {
     return true;
 }
 
+/* `x aligned 16`, `N % 4 == 0`: a row of layout/conditions.def. */
+static bool read_condition(text_ir_parser *parser) {
+    ir_module *module = parser->module;
+    text_ir_lexer *lexer = &parser->lexer;
+    text_ir_token word;
+    layout_condition condition = {0};
+    int64_t amount = 0, zero = 0;
+    if (!read_word(parser, "a tensor or a size", &word))
+        return false;
+    for (int k = 0; k < LAYOUT_CONDITION_COUNT; k++) {
+        const layout_condition_info *info = layout_condition_describe((layout_condition_kind)k);
+        if (!text_ir_lexer_accept(lexer, info->word))
+            continue;
+        const text_ir_names *names =
+            info->subject == LAYOUT_CONDITION_SIZE ? &parser->sizes : &parser->parameters;
+        int64_t subject = text_ir_names_find(names, word.text, word.length);
+        if (subject < 0)
+            return text_ir_fail(parser, "unknown-name", info->doc, "no such tensor or size");
+        if (!text_ir_read_integer(parser, INT64_MIN, INT64_MAX, &amount) ||
+            (info->tail[0] != '\0' &&
+             (!text_ir_expect(parser, "==") || !text_ir_read_integer(parser, 0, 0, &zero))))
+            return false;
+        condition = (layout_condition){(layout_condition_kind)k, (int)subject, amount};
+        BASE_PUSH(parser->arena, module->conditions, module->condition_count,
+                  module->condition_capacity, condition);
+        return true;
+    }
+    return text_ir_fail(parser, "ir-syntax", "`x aligned 16` or `N % 4 == 0`", "not a condition");
+}
+
 bool text_ir_read_digits(text_ir_parser *parser, layout_axis *digits) {
     size_t used = 0;
     const char *reason = NULL;
@@ -360,6 +391,8 @@ static bool read_head_line(text_ir_parser *parser, int64_t *axis_capacity) {
         return read_program(parser);
     if (text_ir_lexer_accept(lexer, "check"))
         return read_check(parser);
+    if (text_ir_lexer_accept(lexer, "condition"))
+        return read_condition(parser);
     if (text_ir_lexer_accept(lexer, "team"))
         return read_lanes(parser, &parser->module->lanes);
     if (text_ir_lexer_accept(lexer, "subgroup"))
@@ -378,7 +411,7 @@ static bool read_head_line(text_ir_parser *parser, int64_t *axis_capacity) {
         return text_ir_read_extent(parser, &parser->module->groups);
     return text_ir_fail(
         parser, "ir-syntax",
-        "source, program, check, team, subgroup, cluster, machine, plan, axis, groups, "
+        "source, program, check, condition, team, subgroup, cluster, machine, plan, axis, groups, "
         "implements or `{`",
         "not a line of the head");
 }

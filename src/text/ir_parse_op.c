@@ -380,7 +380,7 @@ static bool read_mask(text_ir_parser *parser, draft *d, ir_access *access) {
 }
 
 static bool read_access_attributes(text_ir_parser *parser, draft *d, ir_access *access) {
-    int64_t width = 1;
+    int64_t width = 1, align = 0;
     if (text_ir_lexer_accept(&parser->lexer, "fill") &&
         (!text_ir_expect(parser, "=") || !read_operand(parser, d, &access->fill)))
         return false;
@@ -396,6 +396,11 @@ static bool read_access_attributes(text_ir_parser *parser, draft *d, ir_access *
         (!text_ir_expect(parser, "=") || !text_ir_read_integer(parser, 1, 1 << 20, &width)))
         return false;
     access->width = (int)width;
+    if (text_ir_lexer_accept(&parser->lexer, "align") &&
+        (!text_ir_expect(parser, "=") || !text_ir_read_integer(parser, 1, 1 << 20, &align)))
+        return false;
+    access->align = (int)align;
+    access->whole = text_ir_lexer_accept(&parser->lexer, "whole");
     return true;
 }
 

@@ -122,6 +122,8 @@ bool verify_module_with(const ir_module *module, const char *disabled, verify_ef
         verify_thread_forms(&state);
     if (state.broken == 0 && module->level == IR_THREAD)
         verify_thread(&state);
+    if (state.broken == 0)
+        verify_conditions(&state);
     if (state.broken == 0 && module->level == IR_THREAD)
         verify_sharing(&state);
     if (state.broken == 0 && module->level == IR_THREAD)

@@ -73,6 +73,7 @@ void verify_owners(verify_state *state); /* tile and mapped */
 void verify_loads(verify_state *state);  /* tile and mapped */
 void verify_facts(verify_state *state);  /* tile and mapped */
 void verify_thread(verify_state *state);
+void verify_conditions(verify_state *state); /* and what accesses say by them */
 void verify_thread_memory(verify_state *state);
 /* Whether the constant is the identity of the monoid for the element type of what is reduced:
  * `entering` is an element on its way to the carry, already of the dtype of the state; NULL:

@@ -1,0 +1,87 @@
+/* Choosing a variant.
+ *
+ *     variant: x aligned 16, y aligned 16
+ *
+ *     variant: y aligned 16
+ *       x aligned 16 does not hold: x begins 4 bytes past a multiple of 16
+ */
+#include "variant.h"
+
+#include "runtime/condition.h"
+
+#include <string.h>
+
+/* The tensors by parameter, as a launch has them. */
+static void find_tensors(const ir_module *module, void *const *pointers, const int64_t *words,
+                         runtime_tensor tensors[CLI_ARGUMENT_LIMIT]) {
+    int64_t word = module->extents.symbol_count;
+    int pointer = 0;
+    for (int i = 0; i < module->parameter_count; i++) {
+        const ir_parameter *parameter = &module->parameters[i];
+        if (!parameter->is_tensor)
+            continue;
+        tensors[i] = (runtime_tensor){.address = (uint64_t)(uintptr_t)pointers[pointer++],
+                                      .rank = parameter->value->type.rank,
+                                      .element_bytes = base_dtype_size(parameter->dtype)};
+        for (int d = 0; d < tensors[i].rank; d++)
+            tensors[i].strides[d] = words[word++];
+    }
+}
+
+static void say_chosen(const ir_module *module, base_text *out) {
+    base_text_string(out, "variant: ");
+    for (int64_t i = 0; i < module->condition_count; i++) {
+        base_text_string(out, i > 0 ? ", " : "");
+        layout_condition_print(out, &module->conditions[i],
+                               ir_condition_subject(module, &module->conditions[i]));
+    }
+    base_text_string(out, module->condition_count == 0 ? "general\n" : "\n");
+}
+
+static void say_obstacle(const ir_module *module, const layout_condition *condition,
+                         const runtime_obstacle *obstacle, base_text *out) {
+    const char *subject = ir_condition_subject(module, condition);
+    base_text_string(out, "  ");
+    layout_condition_print(out, condition, subject);
+    if (obstacle == NULL) {
+        base_text_string(out, " is not tried\n");
+        return;
+    }
+    base_text_string(out, " does not hold: ");
+    runtime_obstacle_print(out, condition, subject, obstacle);
+    base_text_string(out, "\n");
+}
+
+int cli_variant_choose(cli_job *job, void *const *pointers, const int64_t *words) {
+    const compile_result *compiled = &job->compiled;
+    runtime_tensor tensors[CLI_ARGUMENT_LIMIT];
+    runtime_arguments arguments = {.tensors = tensors, .sizes = words};
+    jmp_buf exhausted;
+    if (compiled->condition_count == 0)
+        return CLI_EXIT_OK;
+    job->arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0) {
+        fputs("croft: out of memory\n", stderr);
+        return CLI_EXIT_SYSTEM;
+    }
+    base_text against, chosen;
+    base_text_init(&against, &job->arena);
+    base_text_init(&chosen, &job->arena);
+    bool *holds = BASE_NEW_ARRAY(&job->arena, bool, compiled->condition_count);
+    find_tensors(compiled->module, pointers, words, tensors);
+    for (int64_t i = 0; i < compiled->condition_count; i++) {
+        const layout_condition *condition = &compiled->conditions[i];
+        runtime_obstacle obstacle;
+        bool tried = (job->tries >> condition->kind & 1) != 0;
+        holds[i] = tried && runtime_condition_holds(condition, &arguments, &obstacle);
+        if (!holds[i])
+            say_obstacle(compiled->module, condition, tried ? &obstacle : NULL, &against);
+    }
+    int status = cli_job_specialise(job, holds);
+    if (status != CLI_EXIT_OK || !job->options->check)
+        return status;
+    say_chosen(compiled->module, &chosen);
+    fputs(chosen.bytes, stdout);
+    fputs(against.length > 0 ? against.bytes : "", stdout);
+    return CLI_EXIT_OK;
+}

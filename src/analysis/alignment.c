@@ -1,0 +1,299 @@
+/* Alignment of accesses: powers of two that divide addresses.
+ *
+ *     N - c*1024       4 where N is a multiple of 4
+ *     lane*4 + slot    4 at the first slot of each group of four
+ *
+ * The address of a group is base + row * stride + index * size. Its tensor's condition divides base
+ * and stride, whatever the row; the index of the last dimension is looked at here. The conditions
+ * that would help are found by taking all that are possible and leaving out, one by one, what no
+ * access misses. Wrapping arithmetic keeps powers of two. */
+#include "analysis/alignment.h"
+
+#include "machine/machine.h"
+
+#include <string.h>
+
+enum { MOST = 4096, DEPTH = 200 };
+
+/* ---- what divides a number ---- */
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t factor_of_integer(int64_t value) {
+    int64_t factor = (int64_t)((uint64_t)value & -(uint64_t)value);
+    return factor <= 0 || factor > MOST ? MOST : factor;
+}
+
+static int64_t product(int64_t a, int64_t b) {
+    return a * b > MOST ? MOST : a * b;
+}
+
+static int64_t factor_of_extent(const analysis_alignments *s, const layout_extent *extent) {
+    int64_t value, divisor;
+    if (layout_extent_known(&s->module->extents, extent, &value))
+        return factor_of_integer(value);
+    switch (extent->kind) {
+    case LAYOUT_EXTENT_CONSTANT:
+        return factor_of_integer(extent->value);
+    case LAYOUT_EXTENT_SYMBOL:
+        return least(layout_conditions_amount(s->conditions, s->condition_count,
+                                              LAYOUT_CONDITION_MULTIPLE, extent->value),
+                     MOST);
+    case LAYOUT_EXTENT_MUL:
+        return product(factor_of_extent(s, extent->left), factor_of_extent(s, extent->right));
+    case LAYOUT_EXTENT_DIV:
+        if (!layout_extent_known(&s->module->extents, extent->right, &divisor) || divisor < 1 ||
+            factor_of_extent(s, extent->left) % divisor != 0)
+            return 1;
+        return factor_of_extent(s, extent->left) / divisor;
+    case LAYOUT_EXTENT_ADD:
+    case LAYOUT_EXTENT_SUB:
+    case LAYOUT_EXTENT_MOD:
+    case LAYOUT_EXTENT_MIN:
+    case LAYOUT_EXTENT_MAX:
+        return least(factor_of_extent(s, extent->left), factor_of_extent(s, extent->right));
+    }
+    return 1;
+}
+
+static int64_t factor_of(analysis_alignments *s, const ir_value *value);
+
+/* The index of a loop: lo, lo + step, ... */
+static int64_t factor_of_argument(analysis_alignments *s, const ir_value *value) {
+    const ir_op *loop = value->region != NULL ? value->region->owner : NULL;
+    if (loop == NULL || loop->opcode != IR_FOR || value->region->arguments[0] != value)
+        return 1;
+    return least(factor_of(s, loop->operands[0]), factor_of(s, loop->operands[2]));
+}
+
+static int64_t factor_of_quotient(analysis_alignments *s, const ir_op *op) {
+    const ir_op *by = op->operands[1]->definer;
+    int64_t divisor = by != NULL && by->opcode == IR_CONSTANT ? by->attributes.constant.integer : 0;
+    int64_t factor = factor_of(s, op->operands[0]);
+    return divisor > 0 && factor % divisor == 0 ? factor / divisor : 1;
+}
+
+static int64_t factor_of_op(analysis_alignments *s, const ir_op *op) {
+    const ir_value *const *in = (const ir_value *const *)op->operands;
+    if (op->opcode == IR_CONSTANT)
+        return factor_of_integer(op->attributes.constant.integer);
+    if (op->opcode == IR_SIZE)
+        return factor_of_extent(s, op->attributes.extent);
+    if (op->opcode == IR_MUL)
+        return product(factor_of(s, in[0]), factor_of(s, in[1]));
+    if (op->opcode == IR_ADD || op->opcode == IR_SUB || op->opcode == IR_FLOOR_MOD ||
+        op->opcode == IR_MAXIMUM || op->opcode == IR_MINIMUM)
+        return least(factor_of(s, in[0]), factor_of(s, in[1]));
+    if (op->opcode == IR_SELECT)
+        return least(factor_of(s, in[1]), factor_of(s, in[2]));
+    if (op->opcode == IR_FLOOR_DIV)
+        return factor_of_quotient(s, op);
+    bool keeps = op->opcode == IR_NEG || op->opcode == IR_BROADCAST || op->opcode == IR_UNIFORM ||
+                 (op->opcode == IR_CAST && op->attributes.rounding == IR_ROUND_ZERO);
+    return keeps ? factor_of(s, in[0]) : 1;
+}
+
+static bool is_whole_number(const ir_value *value) {
+    base_dtype dtype = value->type.dtype;
+    return dtype == BASE_I64 || dtype == BASE_I32 || dtype == BASE_U32;
+}
+
+static int64_t factor_of(analysis_alignments *s, const ir_value *value) {
+    int64_t *known = &s->factors[value->number];
+    if (*known != 0)
+        return *known;
+    int64_t factor = 1;
+    if (is_whole_number(value) && s->depth < DEPTH) {
+        s->depth++;
+        factor =
+            value->definer != NULL ? factor_of_op(s, value->definer) : factor_of_argument(s, value);
+        s->depth--;
+    }
+    return *known = factor;
+}
+
+/* At the first slot of every group, in every lane and subgroup. */
+static int64_t factor_of_affine(const ir_module *module, const ir_affine *affine, int64_t slots,
+                                int width) {
+    int64_t factor = MOST;
+    for (int64_t i = 0; i < slots; i += width)
+        factor = least(factor, factor_of_integer(ir_affine_at(affine, (ir_position){.slot = i})));
+    for (int64_t i = 0; i < ir_module_subgroup_lanes(module); i++)
+        factor = least(factor, factor_of_integer(ir_affine_at(affine, (ir_position){.lane = i})));
+    for (int64_t i = 0; i < ir_module_subgroups(module); i++)
+        factor =
+            least(factor, factor_of_integer(ir_affine_at(affine, (ir_position){.subgroup = i})));
+    return factor;
+}
+
+/* ---- accesses ---- */
+
+analysis_alignments analysis_alignments_begin(base_arena *arena, const ir_module *module,
+                                              const layout_condition *conditions, int64_t count) {
+    return (analysis_alignments){.module = module,
+                                 .conditions = conditions,
+                                 .condition_count = count,
+                                 .factors = BASE_NEW_ARRAY(arena, int64_t, module->next_value + 1)};
+}
+
+/* Slots of a group go by `step` from one to the next. */
+static bool slots_go_by(const ir_affine *affine, int64_t slots, int width, int step) {
+    for (int64_t slot = 0; slot < slots; slot++) {
+        ir_position here = {.slot = slot}, first = {.slot = slot - slot % width};
+        if (ir_affine_at(affine, here) != ir_affine_at(affine, first) + slot % width * step)
+            return false;
+    }
+    return true;
+}
+
+/* Groups of neighbours that one lane has, as many bytes as one access of a thread moves at most; 0:
+ * none. */
+static int64_t group_bytes(const ir_op *op, int64_t slots) {
+    const ir_access *access = op->attributes.access;
+    int width = access->width, last = access->rank - 1;
+    if (width < 2 || (width & (width - 1)) != 0 || last < 0 || slots % width != 0)
+        return 0;
+    for (int d = 0; d <= last; d++)
+        if (access->index[d].vector >= 0 ||
+            !slots_go_by(&access->index[d].affine, slots, width, d == last))
+            return 0;
+    return least(width * base_dtype_size(op->operands[0]->type.dtype), MACHINE_ACCESS_BYTES);
+}
+
+static bool is_whole(analysis_alignments *s, const ir_op *op, int64_t slots) {
+    const ir_access *access = op->attributes.access;
+    return access->mask_kind == IR_MASK_RANGE &&
+           slots_go_by(&access->mask_affine, slots, access->width, 1) &&
+           factor_of_affine(s->module, &access->mask_affine, slots, access->width) >=
+               access->width &&
+           factor_of(s, op->operands[access->mask]) >= access->width;
+}
+
+analysis_alignment analysis_alignment_find(analysis_alignments *search, const ir_op *op) {
+    analysis_alignment found = {0};
+    if (op->opcode != IR_LOAD && op->opcode != IR_STORE)
+        return found;
+    const ir_access *access = op->attributes.access;
+    const ir_value *value = op->opcode == IR_LOAD ? op->results[0] : ir_op_stored(op);
+    int64_t slots = ir_type_slot_count(&value->type), bytes = group_bytes(op, slots);
+    int parameter = ir_module_parameter_of(search->module, op->operands[0]);
+    if (bytes == 0 || parameter < 0 ||
+        layout_conditions_amount(search->conditions, search->condition_count,
+                                 LAYOUT_CONDITION_ALIGNED, parameter) < bytes)
+        return found;
+    const ir_index *index = &access->index[access->rank - 1];
+    int64_t factor = factor_of_affine(search->module, &index->affine, slots, access->width);
+    if (index->operand >= 0)
+        factor = least(factor, factor_of(search, op->operands[index->operand]));
+    if (factor * base_dtype_size(op->operands[0]->type.dtype) < bytes)
+        return found;
+    found.bytes = (int)bytes;
+    found.whole = is_whole(search, op, slots);
+    return found;
+}
+
+/* ---- conditions ---- */
+
+typedef struct condition_search {
+    base_arena *arena;
+    const ir_module *module;
+    layout_condition *conditions;
+    int64_t count;
+    analysis_alignments under; /* the conditions at hand */
+    analysis_alignment *all;   /* by access, under all conditions */
+    int64_t access_count, at;
+    bool same;
+} condition_search;
+
+static bool count_access(void *pointer, ir_op *op) {
+    (void)op;
+    ++*(int64_t *)pointer;
+    return true;
+}
+
+static bool record_access(void *pointer, ir_op *op) {
+    condition_search *search = pointer;
+    search->all[search->at++] = analysis_alignment_find(&search->under, op);
+    return true;
+}
+
+static bool compare_access(void *pointer, ir_op *op) {
+    condition_search *search = pointer;
+    analysis_alignment now = analysis_alignment_find(&search->under, op);
+    const analysis_alignment *all = &search->all[search->at++];
+    search->same = search->same && now.bytes == all->bytes && now.whole == all->whole;
+    return true;
+}
+
+/* The factors are those of other conditions. */
+static void walk_under(condition_search *search, int64_t count,
+                       bool (*visit)(void *state, ir_op *op)) {
+    search->under.conditions = search->conditions;
+    search->under.condition_count = count;
+    memset(search->under.factors, 0, sizeof(int64_t) * (size_t)(search->module->next_value + 1));
+    search->at = 0;
+    search->same = true;
+    ir_region_walk((ir_region *)&search->module->body, visit, search);
+}
+
+/* Whether nothing is lost under the conditions with an amount changed. */
+static bool serves(condition_search *search, int64_t count, int64_t which, int64_t amount) {
+    int64_t before = search->conditions[which].amount;
+    search->conditions[which].amount = amount;
+    walk_under(search, count, compare_access);
+    search->conditions[which].amount = before;
+    return search->same;
+}
+
+int64_t analysis_conditions_prune(base_arena *arena, const ir_module *module,
+                                  layout_condition *conditions, int64_t count) {
+    condition_search search = {.arena = arena, .module = module, .conditions = conditions};
+    int64_t kept = 0;
+    search.under = analysis_alignments_begin(arena, module, conditions, count);
+    ir_region_walk((ir_region *)&module->body, count_access, &search.access_count);
+    search.all = BASE_NEW_ARRAY(arena, analysis_alignment, search.access_count + 1);
+    walk_under(&search, count, record_access);
+    for (int64_t i = 0; i < count; i++) {
+        while (conditions[i].amount > 1 && serves(&search, count, i, conditions[i].amount / 2))
+            conditions[i].amount /= 2;
+    }
+    for (int64_t i = 0; i < count; i++)
+        if (conditions[i].amount > 1)
+            conditions[kept++] = conditions[i];
+    return kept;
+}
+
+static bool extent_uses(const layout_extent *extent, int64_t symbol) {
+    if (extent == NULL)
+        return false;
+    if (extent->kind == LAYOUT_EXTENT_SYMBOL)
+        return extent->value == symbol;
+    return extent->kind != LAYOUT_EXTENT_CONSTANT &&
+           (extent_uses(extent->left, symbol) || extent_uses(extent->right, symbol));
+}
+
+static bool counts_programs(const ir_module *module, int64_t symbol) {
+    bool counts = false;
+    for (int i = 0; i < module->program_count; i++)
+        counts = counts || extent_uses(module->programs[i].extent, symbol);
+    return counts;
+}
+
+int64_t analysis_conditions_find(base_arena *arena, const ir_module *module,
+                                 layout_condition **conditions) {
+    int64_t count = 0, capacity = 0;
+    *conditions = NULL;
+    for (int i = 0; i < module->parameter_count; i++) {
+        layout_condition tensor = {LAYOUT_CONDITION_ALIGNED, i, MACHINE_ACCESS_BYTES};
+        if (module->parameters[i].is_tensor)
+            BASE_PUSH(arena, *conditions, count, capacity, tensor);
+    }
+    for (int64_t i = 0; i < module->extents.symbol_count; i++) {
+        layout_condition size = {LAYOUT_CONDITION_MULTIPLE, (int)i, MACHINE_ACCESS_BYTES};
+        if (!module->extents.symbols[i].known && !counts_programs(module, i))
+            BASE_PUSH(arena, *conditions, count, capacity, size);
+    }
+    return analysis_conditions_prune(arena, module, *conditions, count);
+}

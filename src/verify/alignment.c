@@ -1,0 +1,297 @@
+/* Conditions and what is recorded by them: condition-form, access-align.
+ *
+ *     condition x aligned 16
+ *     %t = load %x[%row, %c + lane*4 + slot*1] width=4 align=16 : f32(4)
+ *         the remainders of %c, lane*4 and slot*1 by 4, at the first slot of each group, are 0
+ *
+ * A number is known by the set of its remainders by the size of a group: bit r of a mask is set
+ * where r may be one. Sums, differences and products of sets are computed member by member; what
+ * is not followed may be any. */
+#include "verify/verify_internal.h"
+
+enum { MOST_MODULUS = 32, DEPTH = 200 };
+
+typedef uint32_t remainders; /* bit r: may be r, modulo the modulus */
+
+typedef struct alignment {
+    verify_state *state;
+    int modulus;       /* a power of two up to MOST_MODULUS */
+    remainders *known; /* by value number; 0: not computed */
+    int depth;
+} alignment;
+
+/* ---- condition-form ---- */
+
+static bool is_power(int64_t value) {
+    return value > 0 && (value & (value - 1)) == 0;
+}
+
+static bool mentions(const layout_extent *extent, int64_t symbol) {
+    if (extent == NULL || extent->kind == LAYOUT_EXTENT_CONSTANT)
+        return false;
+    if (extent->kind == LAYOUT_EXTENT_SYMBOL)
+        return extent->value == symbol;
+    return mentions(extent->left, symbol) || mentions(extent->right, symbol);
+}
+
+static bool subject_is_there(const ir_module *module, const layout_condition *condition) {
+    if (condition->subject < 0)
+        return false;
+    if (layout_condition_describe(condition->kind)->subject == LAYOUT_CONDITION_TENSOR)
+        return condition->subject < module->parameter_count &&
+               module->parameters[condition->subject].is_tensor;
+    bool counts = false;
+    for (int i = 0; i < module->program_count; i++)
+        counts = counts || mentions(module->programs[i].extent, condition->subject);
+    return condition->subject < module->extents.symbol_count && !counts;
+}
+
+static void rule_condition_form(verify_state *state) {
+    const ir_module *module = state->module;
+    for (int64_t i = 0; i < module->condition_count; i++) {
+        const layout_condition *condition = &module->conditions[i];
+        bool again = false;
+        for (int64_t k = 0; k < i; k++)
+            again = again || (module->conditions[k].kind == condition->kind &&
+                              module->conditions[k].subject == condition->subject);
+        if (!subject_is_there(module, condition))
+            verify_report(state, VERIFY_CONDITION_FORM, NULL,
+                          "a tensor, or a size that no program axis counts",
+                          "condition %lld has no such subject", (long long)i);
+        else if (again || condition->amount < 2 || !is_power(condition->amount))
+            verify_report(state, VERIFY_CONDITION_FORM, NULL,
+                          "one condition of a kind for a subject, by a power of two from 2 up",
+                          "condition %lld of `%s` is by %lld, or a second one", (long long)i,
+                          ir_condition_subject(module, condition), (long long)condition->amount);
+    }
+}
+
+/* ---- remainders ---- */
+
+static remainders any(const alignment *a) {
+    return a->modulus == 32 ? UINT32_MAX : ((remainders)1 << a->modulus) - 1;
+}
+
+static remainders exactly(const alignment *a, int64_t value) {
+    return (remainders)1 << ((uint64_t)value & (uint64_t)(a->modulus - 1));
+}
+
+static int64_t apply(ir_opcode opcode, int64_t x, int64_t y) {
+    return opcode == IR_ADD ? x + y : opcode == IR_SUB ? x - y : x * y;
+}
+
+/* Of sums, differences, products, which the remainders of the operands decide, wrapped or not. */
+static remainders joined(const alignment *a, ir_opcode opcode, remainders x, remainders y) {
+    remainders out = 0;
+    for (int i = 0; i < a->modulus; i++)
+        for (int k = 0; k < a->modulus; k++)
+            if ((x >> i & 1) != 0 && (y >> k & 1) != 0)
+                out |= exactly(a, apply(opcode, i, k));
+    return out;
+}
+
+/* Multiples of an amount. */
+static remainders multiples(const alignment *a, int64_t amount) {
+    remainders out = 0;
+    for (int64_t r = 0; r < a->modulus; r += amount)
+        out |= exactly(a, r);
+    return out;
+}
+
+static remainders of_extent(const alignment *a, const layout_extent *extent);
+
+/* Of x // d: x = q * d + r; known where all multiples are told apart. */
+static remainders of_quotient(const alignment *a, const layout_extent *extent) {
+    int64_t divisor = 0;
+    const layout_extents *pool = &a->state->module->extents;
+    if (!layout_extent_known(pool, extent->right, &divisor) || !is_power(divisor) ||
+        divisor * a->modulus > MOST_MODULUS)
+        return any(a);
+    alignment wide = *a;
+    wide.modulus = (int)divisor * a->modulus;
+    remainders from = of_extent(&wide, extent->left), out = 0;
+    for (int r = 0; r < wide.modulus; r++)
+        if ((from >> r & 1) != 0)
+            out |= exactly(a, r / divisor);
+    return out;
+}
+
+static remainders of_symbol(const alignment *a, int64_t symbol) {
+    const ir_module *module = a->state->module;
+    if (module->extents.symbols[symbol].known)
+        return exactly(a, module->extents.symbols[symbol].value);
+    for (int64_t i = 0; i < module->condition_count; i++)
+        if (module->conditions[i].kind == LAYOUT_CONDITION_MULTIPLE &&
+            module->conditions[i].subject == symbol && is_power(module->conditions[i].amount))
+            return multiples(a, module->conditions[i].amount);
+    return any(a);
+}
+
+static remainders of_extent(const alignment *a, const layout_extent *extent) {
+    switch (extent->kind) {
+    case LAYOUT_EXTENT_CONSTANT:
+        return exactly(a, extent->value);
+    case LAYOUT_EXTENT_SYMBOL:
+        return of_symbol(a, extent->value);
+    case LAYOUT_EXTENT_ADD:
+        return joined(a, IR_ADD, of_extent(a, extent->left), of_extent(a, extent->right));
+    case LAYOUT_EXTENT_SUB:
+        return joined(a, IR_SUB, of_extent(a, extent->left), of_extent(a, extent->right));
+    case LAYOUT_EXTENT_MUL:
+        return joined(a, IR_MUL, of_extent(a, extent->left), of_extent(a, extent->right));
+    case LAYOUT_EXTENT_DIV:
+        return of_quotient(a, extent);
+    case LAYOUT_EXTENT_MOD: { /* x - d * (x // d), and 0 by 0 */
+        remainders divisor = of_extent(a, extent->right);
+        return joined(a, IR_SUB, of_extent(a, extent->left), joined(a, IR_MUL, divisor, any(a))) |
+               exactly(a, 0);
+    }
+    case LAYOUT_EXTENT_MIN:
+    case LAYOUT_EXTENT_MAX:
+        return of_extent(a, extent->left) | of_extent(a, extent->right);
+    }
+    return any(a);
+}
+
+static remainders of_value(alignment *a, const ir_value *value);
+
+/* lo, lo + step, lo + 2 * step, ...: nothing new after as many steps as there are remainders. */
+static remainders of_index(alignment *a, const ir_value *value) {
+    const ir_op *loop = value->region != NULL ? value->region->owner : NULL;
+    if (loop == NULL || loop->opcode != IR_FOR || value->region->arguments[0] != value)
+        return any(a);
+    remainders step = of_value(a, loop->operands[2]), all = of_value(a, loop->operands[0]);
+    for (int i = 0; i < a->modulus; i++)
+        all |= joined(a, IR_ADD, all, step);
+    return all;
+}
+
+static remainders of_op(alignment *a, const ir_op *op) {
+    ir_value *const *in = op->operands;
+    if (!verify_op_is_formed(a->state, op))
+        return any(a);
+    if (op->opcode == IR_CONSTANT)
+        return exactly(a, op->attributes.constant.integer);
+    if (op->opcode == IR_SIZE)
+        return of_extent(a, op->attributes.extent);
+    if (op->opcode == IR_ADD || op->opcode == IR_SUB || op->opcode == IR_MUL)
+        return joined(a, op->opcode, of_value(a, in[0]), of_value(a, in[1]));
+    if (op->opcode == IR_NEG)
+        return joined(a, IR_SUB, exactly(a, 0), of_value(a, in[0]));
+    if (op->opcode == IR_MAXIMUM || op->opcode == IR_MINIMUM)
+        return of_value(a, in[0]) | of_value(a, in[1]);
+    if (op->opcode == IR_SELECT)
+        return of_value(a, in[1]) | of_value(a, in[2]);
+    if (op->opcode == IR_FLOOR_MOD)
+        return joined(a, IR_SUB, of_value(a, in[0]),
+                      joined(a, IR_MUL, of_value(a, in[1]), any(a))) |
+               exactly(a, 0);
+    bool keeps = op->opcode == IR_BROADCAST || op->opcode == IR_UNIFORM ||
+                 (op->opcode == IR_CAST && op->attributes.rounding == IR_ROUND_ZERO);
+    return keeps ? of_value(a, in[0]) : any(a);
+}
+
+static remainders of_value(alignment *a, const ir_value *value) {
+    base_dtype dtype = value->type.dtype;
+    if (dtype != BASE_I64 && dtype != BASE_I32 && dtype != BASE_U32)
+        return any(a);
+    if (a->known[value->number] != 0)
+        return a->known[value->number];
+    if (a->depth > DEPTH)
+        return any(a);
+    a->depth++;
+    remainders found = value->definer != NULL ? of_op(a, value->definer) : of_index(a, value);
+    a->depth--;
+    return a->known[value->number] = found;
+}
+
+/* ---- access-align ---- */
+
+/* At the first slot of each group, whatever lane and subgroup, a multiple of the modulus. */
+static bool starts_at_multiples(const alignment *a, const ir_affine *affine, int64_t slots,
+                                int width) {
+    const ir_module *module = a->state->module;
+    for (int64_t thread = 0; thread < module->lanes; thread++)
+        for (int64_t slot = 0; slot < slots; slot += width) {
+            ir_position position = ir_module_position(module, thread, slot);
+            if (ir_affine_at(affine, position) % a->modulus != 0)
+                return false;
+        }
+    return true;
+}
+
+static bool is_aligned(alignment *a, const ir_op *op, int64_t slots) {
+    const ir_access *access = op->attributes.access;
+    const ir_module *module = a->state->module;
+    const ir_index *last = &access->index[access->rank - 1];
+    int64_t given = 0;
+    for (int64_t i = 0; i < module->condition_count; i++) {
+        const layout_condition *condition = &module->conditions[i];
+        if (condition->kind == LAYOUT_CONDITION_ALIGNED && subject_is_there(module, condition) &&
+            is_power(condition->amount) &&
+            module->parameters[condition->subject].value == op->operands[0])
+            given = condition->amount;
+    }
+    return given >= access->align && last->vector < 0 &&
+           (last->operand < 0 || of_value(a, op->operands[last->operand]) == exactly(a, 0)) &&
+           starts_at_multiples(a, &last->affine, slots, access->width);
+}
+
+static bool counts_within_groups(const ir_affine *affine, int64_t slots, int width) {
+    for (int64_t slot = 0; slot < slots; slot++)
+        if (ir_affine_at(affine, (ir_position){.slot = slot}) -
+                ir_affine_at(affine, (ir_position){.slot = slot / width * width}) !=
+            slot % width)
+            return false;
+    return true;
+}
+
+/* The mask's count and the first position of each group are multiples of the group's size. */
+static bool is_whole(alignment *a, const ir_op *op, int64_t slots) {
+    const ir_access *access = op->attributes.access;
+    return access->mask_kind == IR_MASK_RANGE && is_power(access->width) &&
+           access->width <= MOST_MODULUS && slots % access->width == 0 &&
+           counts_within_groups(&access->mask_affine, slots, access->width) &&
+           starts_at_multiples(a, &access->mask_affine, slots, access->width) &&
+           of_value(a, op->operands[access->mask]) == exactly(a, 0);
+}
+
+static alignment begin(verify_state *state, int64_t modulus) {
+    return (alignment){.state = state,
+                       .modulus = (int)modulus,
+                       .known = BASE_NEW_ARRAY(state->diagnostics->arena, remainders,
+                                               state->module->next_value + 1)};
+}
+
+static void check_op(verify_state *state, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    if (access == NULL || (access->align == 0 && !access->whole) || !verify_op_is_formed(state, op))
+        return;
+    bool moves = op->opcode == IR_LOAD || op->opcode == IR_STORE;
+    const ir_value *value = op->result_count > 0 ? op->results[0] : ir_op_stored(op);
+    int64_t size = base_dtype_size(op->operands[0]->type.dtype);
+    int64_t elements = access->align / size, slots = ir_type_slot_count(&value->type);
+    bool formed =
+        moves && state->module->level == IR_THREAD && access->rank > 0 && is_power(access->align) &&
+        access->align % size == 0 && elements <= MOST_MODULUS && access->width > 1 &&
+        elements <= access->width &&
+        counts_within_groups(&access->index[access->rank - 1].affine, slots, access->width);
+    alignment index = begin(state, formed ? elements : 1);
+    if (!formed || !is_aligned(&index, op, slots))
+        verify_report(state, VERIFY_ACCESS_ALIGN, op,
+                      "groups whose addresses are multiples by the conditions of the module",
+                      "nothing says that groups begin at multiples of %d bytes", access->align);
+    if (!access->whole || !formed)
+        return;
+    alignment mask = begin(state, access->width <= MOST_MODULUS ? access->width : 1);
+    if (!is_whole(&mask, op, slots))
+        verify_report(state, VERIFY_ACCESS_ALIGN, op,
+                      "a count that is a multiple of the width by the conditions of the module",
+                      "nothing says that the mask takes a group or leaves it");
+}
+
+void verify_conditions(verify_state *state) {
+    rule_condition_form(state);
+    if (state->broken == 0)
+        verify_walk(state, &state->module->body, check_op);
+}
