@@ -481,7 +481,8 @@ bool signature_row_is_special(const signature_table *table, const signature *ite
 
 /* ---- comparing ---- */
 uint64_t signature_hash(signature_table *table, signature a) {
-    return table->entries[signature_settled(table, a)].hash;
+    signature settled = signature_settled(table, a); /* which may move the entries */
+    return table->entries[settled].hash;
 }
 
 bool signature_agrees(signature_table *table, signature a, signature b) {
