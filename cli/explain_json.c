@@ -240,6 +240,21 @@ static void write_barriers(base_json *json, const compile_report *report) {
     base_json_close(json);
 }
 
+static void write_conditions(base_json *json, const compile_report *report) {
+    base_json_array(json, "conditions");
+    for (int64_t i = 0; i < report->condition_count; i++) {
+        const compile_report_condition *row = &report->conditions[i];
+        base_json_object(json, NULL);
+        base_json_string(json, "condition", row->text);
+        base_json_string(json, "kind", layout_condition_describe(row->condition.kind)->name);
+        base_json_string(json, "subject", row->subject);
+        base_json_integer(json, "amount", row->condition.amount);
+        write_names(json, "accesses", row->accesses, (int)row->access_count);
+        base_json_close(json);
+    }
+    base_json_close(json);
+}
+
 static void write_allocations(base_json *json, const compile_report *report) {
     base_json_object(json, "allocations");
     base_json_integer(json, "scratch_bytes", report->scratch_bytes);
@@ -273,6 +288,7 @@ void cli_explain_json(base_text *out, const compile_report *report) {
     write_widths(&json, report);
     write_indices(&json, report);
     write_barriers(&json, report);
+    write_conditions(&json, report);
     write_allocations(&json, report);
     base_json_null(&json, "from_ptxas");
     base_json_close(&json);

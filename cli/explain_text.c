@@ -360,6 +360,36 @@ static void write_accesses(page *p) {
     }
 }
 
+/* Those that serve the same accesses stand together. */
+static bool same_accesses(const compile_report_condition *a, const compile_report_condition *b) {
+    bool same = a->access_count == b->access_count;
+    for (int64_t i = 0; same && i < a->access_count; i++)
+        same = strcmp(a->accesses[i], b->accesses[i]) == 0;
+    return same;
+}
+
+static void write_conditions(page *p) {
+    const compile_report *report = p->report;
+    p->label = "conditions";
+    for (int64_t i = 0; i < report->condition_count; i++) {
+        const compile_report_condition *row = &report->conditions[i];
+        int64_t column = 0;
+        bool said = false;
+        for (int64_t k = 0; k < i; k++)
+            said = said || same_accesses(&report->conditions[k], row);
+        if (said)
+            continue;
+        begin_line(p, 0);
+        for (int64_t k = i; k < report->condition_count; k++)
+            if (same_accesses(&report->conditions[k], row))
+                base_text_format(p->out, "%s%s", k > i ? ", " : "", report->conditions[k].text);
+        base_text_string(p->out, " would serve ");
+        for (int64_t k = 0; k < row->access_count; k++)
+            write_word(p, &column, row->accesses[k]);
+        end_line(p);
+    }
+}
+
 const char *cli_explain_part(const compile_report_index *index) {
     static const char *const names[] = {[COMPILE_REPORT_BASE] = "base",
                                         [COMPILE_REPORT_LANES] = "lanes",
@@ -466,6 +496,7 @@ void cli_explain_text(base_text *out, const compile_report *report) {
     write_rewritten(&p);
     write_reductions(&p);
     write_accesses(&p);
+    write_conditions(&p);
     write_indices(&p);
     write_barriers(&p);
     write_arrays(&p);

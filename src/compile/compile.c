@@ -143,6 +143,9 @@ static void find_conditions(const compile_request *request, compile_result *resu
     if (emitter != NULL && emitter->uses_conditions)
         result->condition_count =
             analysis_conditions_find(&result->arena, result->module, &result->conditions);
+    if (result->report != NULL)
+        compile_report_add_conditions(&result->arena, result->report, result->conditions,
+                                      result->condition_count);
 }
 
 /* The general module under the conditions that hold and that something depends on. */

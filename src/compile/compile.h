@@ -70,7 +70,7 @@ typedef struct compile_result {
     /* The conditions that would help, where the target has a use for them. */
     layout_condition *conditions;
     int64_t condition_count;
-    const compile_report *report;
+    compile_report *report;
     bool stopped; /* after request->stop_after: `module` is what it left, of any level */
     const char *source_text;
     const char *entry;

@@ -113,6 +113,14 @@ typedef struct compile_report_barrier {
     bool looped;
 } compile_report_barrier;
 
+/* A condition on the arguments that would help, and what it helps. */
+typedef struct compile_report_condition {
+    layout_condition condition;
+    const char *text, *subject; /* `x aligned 16`; `x` */
+    const char **accesses;      /* anchors of those that need it */
+    int64_t access_count, access_capacity;
+} compile_report_condition;
+
 typedef struct compile_report {
     const char *kernel;
     const machine *machine;
@@ -138,6 +146,8 @@ typedef struct compile_report {
     int64_t allocation_count, allocation_capacity;
     compile_report_barrier *barriers;
     int64_t barrier_count, barrier_capacity;
+    compile_report_condition *conditions; /* none of them is assumed by `module` */
+    int64_t condition_count, condition_capacity;
     analysis_grouped grouped; /* all accesses together, by width */
     int64_t scratch_bytes;    /* of a group, all arrays together */
     int64_t workspace_bytes;  /* of a group; -1: a runtime number */
@@ -148,6 +158,10 @@ typedef struct compile_report {
 compile_report *compile_report_make(base_arena *arena, const machine *device, const ir_plan *plan,
                                     const pass_log *log, const ir_module *tile,
                                     const ir_module *mapped, const ir_module *thread);
+
+/* Adds the conditions that would help the thread module. */
+void compile_report_add_conditions(base_arena *arena, compile_report *report,
+                                   const layout_condition *conditions, int64_t count);
 
 /* NULL when there is no such value. */
 const compile_report_value *compile_report_find(const compile_report *report, const char *anchor);

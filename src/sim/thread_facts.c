@@ -2,6 +2,7 @@
  *
  *     %w = get %s[slot*1], %p : f32(8) uniform group      all lanes of the group hold the same bits
  *     %j = iota lane*1 : i64(1) range [0, 31]             every element is in the range
+ *     load %x[.., slot*1] width=4 align=16                the address of slots 0, 4, .. in memory
  *
  * Passes decide by these facts, so a wrong one is a fault even where this run's outputs do not show
  * it. Only active lanes are asked.
@@ -65,4 +66,24 @@ void sim_check_facts(sim_team *team, const ir_op *op) {
         if (value->ranged && base_dtype_is_integer(value->type.dtype))
             check_range(team, op, value);
     }
+}
+
+void sim_check_groups(sim_team *team, const ir_op *op, const void *memory, int64_t size, int slot,
+                      int64_t count) {
+    const ir_access *access = op->attributes.access;
+    if (!team->options->watch || access->align == 0 || access->width < 1)
+        return;
+    bool first = slot % access->width == 0;
+    for (int64_t t = 0; t < count; t++) {
+        uint64_t address = (uint64_t)(uintptr_t)memory + (uint64_t)(team->offsets[t] * size);
+        bool off = first && team->on[t] && address % (uint64_t)access->align != 0;
+        bool cut = !first && access->whole && team->on[t] != team->began[t];
+        if ((off || cut) && sim_is_news(team, SIM_FACT, op))
+            sim_report(team, SIM_FACT, op, t, slot, NULL,
+                       off ? "a group of %s does not begin at a multiple of %d bytes"
+                           : "a group of %s ends within its mask, at width %d",
+                       sim_label(team, op->operands[0]), off ? access->align : access->width);
+    }
+    if (first)
+        memcpy(team->began, team->on, (size_t)count);
 }

@@ -125,6 +125,7 @@ typedef struct sim_team {
     int64_t *offsets; /* of a row: places in memory */
     int64_t *flats;   /* flat numbers of cells */
     uint8_t *on;      /* threads that take part */
+    uint8_t *began;   /* those that took part in the first slot of a group */
     /* time and order */
     int64_t now, started;
     int32_t *class_of[IR_SCOPE_COUNT];    /* by thread: its set of that scope */
@@ -210,6 +211,10 @@ void sim_watch_load(sim_team *team, const ir_op *op, sim_parameter *tensor, int6
 /* ---- thread_facts.c ---- */
 /* The ranges and scopes that are recorded of the op's results. */
 void sim_check_facts(sim_team *team, const ir_op *op);
+/* What is recorded of the groups of a load or store: a row of `count` threads in a slot, at
+ * team->offsets elements of `size` bytes from `memory`. Slots come in order. */
+void sim_check_groups(sim_team *team, const ir_op *op, const void *memory, int64_t size, int slot,
+                      int64_t count);
 
 /* ---- thread_gather.c ---- */
 /* Reports an index outside that a mask keeps from memory, if the kernel meant the element. */

@@ -292,6 +292,7 @@ void sim_do_load(sim_team *team, const ir_op *op) {
     int64_t size = base_dtype_size(dtype);
     for (int s = 0; s < (to->wide ? to->slots : 1); s++) {
         row_find(team, &a, s);
+        sim_check_groups(team, op, tensor->data, size, s, a.count);
         void *row = (char *)to->data + s * team->threads * size;
         row_read(team, a.count, size, row, tensor->data, fill_row(team, &a, s, size));
         if (dtype == BASE_BOOL)
@@ -308,6 +309,8 @@ void sim_do_store(sim_team *team, const ir_op *op) {
     const ir_value *value = ir_op_stored(op);
     for (int s = 0; s < a.form->slots; s++) {
         row_find(team, &a, s);
+        sim_check_groups(team, op, tensor->data, base_dtype_size(tensor->parameter->dtype), s,
+                         a.count);
         row_write(team, a.count, base_dtype_size(tensor->parameter->dtype),
                   sim_lanes_row(team, value, s, 0), tensor->data);
         for (int64_t t = 0; team->options->watch && t < a.count; t++)

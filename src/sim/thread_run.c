@@ -470,6 +470,7 @@ static void make_room(sim_team *team) {
     team->arrays = BASE_NEW_ARRAY(team->arena, sim_array, team->module->next_value + 1);
     team->active = BASE_NEW_ARRAY(team->arena, uint8_t, team->threads);
     team->on = BASE_NEW_ARRAY(team->arena, uint8_t, team->threads);
+    team->began = BASE_NEW_ARRAY(team->arena, uint8_t, team->threads);
     team->offsets = BASE_NEW_ARRAY(team->arena, int64_t, team->threads);
     team->flats = BASE_NEW_ARRAY(team->arena, int64_t, team->threads);
     for (int i = 0; i < 4; i++)

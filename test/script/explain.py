@@ -28,7 +28,7 @@ ACCESS = "anchor tensor line column dtype width groups singles guarded in_loops 
 KEYS = {key: set(names.split()) for key, names in {
     "": "schema kernel machine sizes plan group erased_layouts value_layouts layout_conversions "
         "layout_optimizations register_reductions grouped_loads grouped_stores grouped_widths "
-        "index_widths barriers allocations from_ptxas",
+        "index_widths barriers conditions allocations from_ptxas",
     "plan": "hash canonical text",
     "group": "threads subgroups groups counted",
     "value_layouts": "value line column dtype shape layout fixed threads slots steps replication "
@@ -45,6 +45,7 @@ KEYS = {key: set(names.split()) for key, names in {
     "grouped_widths": "width loads stores",
     "index_widths": "access dimension part bits low high",
     "barriers": "line column publishes releases in_loop",
+    "conditions": "condition kind subject amount accesses",
     "allocations": "scratch_bytes scratch_limit_bytes workspace_bytes arrays",
 }.items()}
 
