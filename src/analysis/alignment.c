@@ -75,8 +75,21 @@ static int64_t factor_of_quotient(analysis_alignments *s, const ir_op *op) {
     return divisor > 0 && factor % divisor == 0 ? factor / divisor : 1;
 }
 
+/* Elements from one index to the next. */
+static int64_t factor_of_stride(const analysis_alignments *s, const ir_op *op) {
+    int parameter = op->attributes.parameter;
+    const ir_parameter *tensor = &s->module->parameters[parameter];
+    bool last = op->attributes.axis + 1 >= tensor->value->type.rank;
+    int64_t bytes = layout_conditions_amount(s->conditions, s->condition_count,
+                                             LAYOUT_CONDITION_ALIGNED, parameter);
+    int64_t factor = last ? 1 : bytes / base_dtype_size(tensor->dtype);
+    return factor < 1 ? 1 : least(factor, MOST);
+}
+
 static int64_t factor_of_op(analysis_alignments *s, const ir_op *op) {
     const ir_value *const *in = (const ir_value *const *)op->operands;
+    if (op->opcode == IR_STRIDE)
+        return factor_of_stride(s, op);
     if (op->opcode == IR_CONSTANT)
         return factor_of_integer(op->attributes.constant.integer);
     if (op->opcode == IR_SIZE)

@@ -1,5 +1,5 @@
-/* Conditions that would help, each with the accesses that need it: those of which less is known when
- * it is left out of all of them.
+/* Conditions that would help, each with the accesses that need it: those of which less is known
+ * when it is left out of all of them.
  *
  *     x aligned 16      x.0
  *     N % 4 == 0        x.0, y.0
@@ -62,12 +62,12 @@ void compile_report_add_conditions(base_arena *arena, compile_report *report,
         layout_condition_print(&text, &conditions[i], subject);
         compile_report_condition row = {
             .condition = conditions[i], .text = text.bytes, .subject = subject};
-        condition_scan scan = {
-            .arena = arena,
-            .report = report,
-            .all = analysis_alignments_begin(arena, module, conditions, count),
-            .without = analysis_alignments_begin(arena, module, others, other_count),
-            .row = &row};
+        condition_scan scan = {.arena = arena,
+                               .report = report,
+                               .all = analysis_alignments_begin(arena, module, conditions, count),
+                               .without =
+                                   analysis_alignments_begin(arena, module, others, other_count),
+                               .row = &row};
         ir_region_walk((ir_region *)&module->body, scan_op, &scan);
         BASE_PUSH(arena, report->conditions, report->condition_count, report->condition_capacity,
                   row);

@@ -153,6 +153,27 @@ static remainders of_extent(const alignment *a, const layout_extent *extent) {
     return any(a);
 }
 
+/* The bytes by which a condition says that a tensor is aligned; 0: none does. */
+static int64_t given_bytes(const ir_module *module, const ir_value *tensor) {
+    int64_t given = 0;
+    for (int64_t i = 0; i < module->condition_count; i++) {
+        const layout_condition *condition = &module->conditions[i];
+        if (condition->kind == LAYOUT_CONDITION_ALIGNED && subject_is_there(module, condition) &&
+            is_power(condition->amount) && module->parameters[condition->subject].value == tensor)
+            given = condition->amount;
+    }
+    return given;
+}
+
+/* Strides but the last are multiples, in bytes. */
+static remainders of_stride(const alignment *a, const ir_op *op) {
+    const ir_parameter *tensor = &a->state->module->parameters[op->attributes.parameter];
+    int64_t elements =
+        given_bytes(a->state->module, tensor->value) / base_dtype_size(tensor->dtype);
+    bool last = op->attributes.axis + 1 >= tensor->value->type.rank;
+    return last || elements < 1 ? any(a) : multiples(a, elements);
+}
+
 static remainders of_value(alignment *a, const ir_value *value);
 
 /* lo, lo + step, lo + 2 * step, ...: nothing new after as many steps as there are remainders. */
@@ -174,6 +195,8 @@ static remainders of_op(alignment *a, const ir_op *op) {
         return exactly(a, op->attributes.constant.integer);
     if (op->opcode == IR_SIZE)
         return of_extent(a, op->attributes.extent);
+    if (op->opcode == IR_STRIDE)
+        return verify_stride_is_formed(a->state, op) ? of_stride(a, op) : any(a);
     if (op->opcode == IR_ADD || op->opcode == IR_SUB || op->opcode == IR_MUL)
         return joined(a, op->opcode, of_value(a, in[0]), of_value(a, in[1]));
     if (op->opcode == IR_NEG)
@@ -224,15 +247,7 @@ static bool is_aligned(alignment *a, const ir_op *op, int64_t slots) {
     const ir_access *access = op->attributes.access;
     const ir_module *module = a->state->module;
     const ir_index *last = &access->index[access->rank - 1];
-    int64_t given = 0;
-    for (int64_t i = 0; i < module->condition_count; i++) {
-        const layout_condition *condition = &module->conditions[i];
-        if (condition->kind == LAYOUT_CONDITION_ALIGNED && subject_is_there(module, condition) &&
-            is_power(condition->amount) &&
-            module->parameters[condition->subject].value == op->operands[0])
-            given = condition->amount;
-    }
-    return given >= access->align && last->vector < 0 &&
+    return given_bytes(module, op->operands[0]) >= access->align && last->vector < 0 &&
            (last->operand < 0 || of_value(a, op->operands[last->operand]) == exactly(a, 0)) &&
            starts_at_multiples(a, &last->affine, slots, access->width);
 }

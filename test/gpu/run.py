@@ -8,6 +8,8 @@ tier: check-gpu
 * Each example runs on the device at each edge width, by a row plan and by the fallback, with
   --check: the FP64 reference, and guards around the outputs in the device's memory. Its outputs
   must have the bits that the simulator gives by the same plan; one NaN is as good as another.
+* Some run again with arrays that begin one element past an aligned address, and with conditions
+  that may not be tried: each time by the variant that its arrays allow, always with the same bits.
 * test/gpu/device.c asks of the runtime what only a real driver can answer; test/gpu/programs.c
   compares 200 random thread programs, each launched five times, with the simulator, and
   test/gpu/modules.c those of test/hazard, a hundred times.
@@ -57,6 +59,9 @@ WIDTHS_OF = {"transpose8": [1, 31, 32, 33, 1009],
              "rmsnorm_register": [width for width in WIDTHS if width <= 1024]}
 LAYOUTS = [*(f"identity(1024,slots={slots})" for slots in (2, 4, 8, 16, 32)),
            *(f"blocked_cyclic(1024,workers={workers},vector=4)" for workers in (256, 128, 64, 32))]
+# Kernels whose variants are tried, and widths: multiples of four elements and not.
+VARIANTS_OF = ["softmax", "residual_layernorm", "rmsnorm_quant"]
+VARIANT_WIDTHS = [1009, 1024, 4096]
 TORTURE = "test/gpu/torture.croft"
 TORTURE_GROUPS, TORTURE_ROWS, TORTURE_WIDTH, TORTURE_LAUNCHES = 65536, 64, 256, 100
 
@@ -102,6 +107,7 @@ class Case:
         rows = rows or (width if kernel.name == "transpose8" else few)
         self.kernel = kernel
         self.plan = plan
+        self.variant = None  # what the device's run says of it
         self.name = f"{kernel.name}/{plan}/{dtype}/{form}/{width}"
         self.words = ["run", kernel.path, *kernel.inputs(rows, width, dtype, form),
                       "--machine", "sm_90"]
@@ -134,7 +140,20 @@ def make_cases(full):
     cases += [Case(register, "owners", dtype, width, layout=layout, rows=rows)
               for layout in LAYOUTS for dtype in ("f32", "f16") for width in (1009, 1024)
               for rows in (1, 32, 256)]
-    return cases
+    return cases + [variant_case(kernel, width, words) for kernel in kernels
+                    if kernel.name in VARIANTS_OF for width in VARIANT_WIDTHS
+                    for words in (["--offset", 0], ["--offset", 1], ["--assume", "nothing"])]
+
+
+def variant_case(kernel, width, words):
+    """Every vector is aligned, or none is, whatever else the arguments hold."""
+    case = Case(kernel, "row", kernel.types[0], width)
+    case.name += "/" + "".join(map(str, words)).replace("--", "")
+    case.words += words
+    aligned = width % 4 == 0 and words == ["--offset", 0]
+    case.variant = "variant: x aligned 16" if aligned else "x aligned 16 is not tried" \
+        if "--assume" in words else "x aligned 16 does not hold: x "
+    return case
 
 
 # ---- workers ----
@@ -210,6 +229,8 @@ def run_case(case, worker, target):
                 raise NoPlan
             if code != 0:
                 return f"{side}: exit {code}: {text.strip()[:2000]}"
+            if side == "device" and target == "cuda" and (case.variant or "") not in text:
+                return f"not `{case.variant}`: {text.strip()[:2000]}"
         for name, path in sides["device"].items():
             device, sim = np.load(path), np.load(sides["sim"][name])
             if not same_bits(device, sim):

@@ -1,5 +1,6 @@
 /* The cuda text of every example computes the simulator's bytes, NaN payloads aside: in each of its
- * types, with aligned and ragged rows, of a known and an open width, by both families of plans. The
+ * types, with aligned and ragged rows, of a known and an open width, by both families of plans. Of
+ * the variants of a kernel that one runs whose conditions the arrays meet. The
  * text runs on the host (cuda_lockstep.h); what stands beside the rows of an output stays as it
  * was.
  *
@@ -7,6 +8,7 @@
  * either.
  */
 #include "compile/compile.h"
+#include "runtime/condition.h"
 #include "sim/thread.h"
 
 #include <dirent.h>
@@ -30,18 +32,23 @@ typedef struct example_case {
     int pad; /* elements between rows */
     bool known;
     planner_family family;
+    int offset; /* elements from an aligned address to the first of each tensor */
 } example_case;
 
 static const example_case cases[] = {
-    {BASE_F32, 1009, 0, true, PLANNER_ROW},    {BASE_F16, 1024, 0, true, PLANNER_ROW},
-    {BASE_BF16, 77, 3, false, PLANNER_ROW},    {BASE_F32, 4100, 0, false, PLANNER_ROW},
-    {BASE_F16, 5, 0, false, PLANNER_FALLBACK}, {BASE_F32, 130, 2, true, PLANNER_FALLBACK},
+    {BASE_F32, 1009, 0, true, PLANNER_ROW, 0},    {BASE_F16, 1024, 0, true, PLANNER_ROW, 1},
+    {BASE_BF16, 77, 3, false, PLANNER_ROW, 0},    {BASE_F32, 4100, 0, false, PLANNER_ROW, 3},
+    {BASE_F16, 5, 0, false, PLANNER_FALLBACK, 0}, {BASE_F32, 130, 2, true, PLANNER_FALLBACK, 0},
+    {BASE_F16, 1024, 0, true, PLANNER_ROW, 0},    {BASE_F32, 4100, 0, false, PLANNER_ROW, 0},
+    {BASE_F32, 1009, 3, true, PLANNER_ROW, 4},
 };
 
 enum { CASES = sizeof cases / sizeof cases[0] };
 
 typedef struct arrays {
-    void *expected[ARRAYS_MAX], *got[ARRAYS_MAX]; /* inputs are in both */
+    char *memory[2][ARRAYS_MAX];                  /* aligned */
+    void *expected[ARRAYS_MAX], *got[ARRAYS_MAX]; /* in it; inputs are in both */
+    runtime_tensor tensors[WORDS_MAX];            /* by parameter */
     base_dtype dtypes[ARRAYS_MAX];
     int64_t bytes[ARRAYS_MAX];
     int count;
@@ -93,16 +100,22 @@ static void make_arrays(const ir_module *m, const example_case *c, arrays *a) {
             count = stride[d] * extent[d];
             step = step * extent[d] + (d == parameter->value->type.rank - 1 ? c->pad : 0);
         }
-        for (int d = 0; d < parameter->value->type.rank; d++)
-            a->words[word++] = stride[d];
         int i = a->count++;
+        int64_t past = c->offset * base_dtype_size(parameter->dtype);
+        a->expected[i] = a->memory[0][i] + past;
+        a->got[i] = a->memory[1][i] + past;
+        a->tensors[p] = (runtime_tensor){.address = (uint64_t)(uintptr_t)a->got[i],
+                                         .rank = parameter->value->type.rank,
+                                         .element_bytes = base_dtype_size(parameter->dtype)};
+        for (int d = 0; d < parameter->value->type.rank; d++)
+            a->words[word++] = a->tensors[p].strides[d] = stride[d];
         a->dtypes[i] = parameter->dtype;
         a->bytes[i] = count * base_dtype_size(parameter->dtype);
-        assert_true(a->count <= ARRAYS_MAX && a->bytes[i] <= BYTES_MAX - 64);
-        memset(a->expected[i], 1, BYTES_MAX);
+        assert_true(a->count <= ARRAYS_MAX && a->bytes[i] <= BYTES_MAX - 128);
+        memset(a->memory[0][i], 1, BYTES_MAX);
         if (parameter->mode != IR_OUT)
             fill(a->expected[i], parameter->dtype, count, c->width, &state);
-        memcpy(a->got[i], a->expected[i], BYTES_MAX);
+        memcpy(a->memory[1][i], a->memory[0][i], BYTES_MAX);
     }
     for (int p = 0; p < m->parameter_count; p++) {
         float real = (float)m->parameters[p].initial.real;
@@ -145,7 +158,20 @@ static void compare(const arrays *a, const char *name, const example_case *c) {
 
 /* ---- an example ---- */
 
-static bool compile_case(const base_source *source, const example_case *c, compile_result *result) {
+/* The variant whose conditions the arrays meet; whether it has any. */
+static bool choose_variant(const compile_request *request, compile_result *result,
+                           const arrays *a) {
+    bool holds[WORDS_MAX] = {false};
+    runtime_arguments arguments = {.tensors = a->tensors, .sizes = a->words};
+    assert_true(result->condition_count <= WORDS_MAX);
+    for (int64_t i = 0; i < result->condition_count; i++)
+        holds[i] = runtime_condition_holds(&result->conditions[i], &arguments, NULL);
+    assert_int_equal(compile_specialise(request, result, holds), COMPILE_OK);
+    return result->module->condition_count > 0;
+}
+
+static bool compile_case(const base_source *source, const example_case *c, arrays *a,
+                         compile_result *result, int *variants) {
     text_argument arguments[] = {{.name = "T", .kind = TEXT_ARGUMENT_DTYPE, .dtype = c->dtype},
                                  {.name = "N",
                                   .kind = TEXT_ARGUMENT_NUMBER,
@@ -165,19 +191,23 @@ static bool compile_case(const base_source *source, const example_case *c, compi
                 strcmp(result->diagnostics.items[0].slug, "row-plan-refused") == 0;
     if (result->status != COMPILE_OK && !none)
         fail_msg("%s: %s", source->name, result->diagnostics.items[0].message);
-    return !none;
+    if (none)
+        return false;
+    make_arrays(result->module, c, a);
+    *variants += choose_variant(&request, result, a);
+    return true;
 }
 
-static void run_case(const base_source *source, const example_case *c, arrays *a, int *runs) {
+static void run_case(const base_source *source, const example_case *c, arrays *a, int *runs,
+                     int *variants) {
     compile_result result;
     jmp_buf exhausted;
-    if (!compile_case(source, c, &result)) {
+    if (!compile_case(source, c, a, &result, variants)) {
         compile_free(&result);
         return;
     }
     result.arena.exhausted = &exhausted;
     assert_int_equal(setjmp(exhausted), 0);
-    make_arrays(result.module, c, a);
     base_diagnostics diagnostics;
     base_diagnostics_init(&diagnostics, &result.arena);
     sim_options options = {.last_group = -1};
@@ -197,13 +227,13 @@ static void every_example_gives_the_bytes_of_the_simulator(void **state) {
     (void)state;
     static char text[1 << 14];
     arrays a;
-    int runs = 0;
+    int runs = 0, variants = 0;
     size_t examples = 0;
     bool all = getenv("CROFT_TEST_LONG") != NULL;
     for (int i = 0; i < ARRAYS_MAX; i++) {
-        a.expected[i] = aligned_alloc(64, BYTES_MAX);
-        a.got[i] = aligned_alloc(64, BYTES_MAX);
-        assert_true(a.expected[i] != NULL && a.got[i] != NULL);
+        a.memory[0][i] = aligned_alloc(64, BYTES_MAX);
+        a.memory[1][i] = aligned_alloc(64, BYTES_MAX);
+        assert_true(a.memory[0][i] != NULL && a.memory[1][i] != NULL);
     }
     DIR *folder = opendir(CROFT_SOURCE_DIR "/examples");
     assert_non_null(folder);
@@ -219,14 +249,14 @@ static void every_example_gives_the_bytes_of_the_simulator(void **state) {
         base_source source = {.name = entry->d_name, .text = text, .length = strlen(text)};
         for (size_t i = 0; i < CASES; i++)
             if (all || i % 3 == examples % 3)
-                run_case(&source, &cases[i], &a, &runs);
+                run_case(&source, &cases[i], &a, &runs, &variants);
         examples++;
     }
     closedir(folder);
-    assert_true(runs >= (all ? 70 : 20));
+    assert_true(runs >= (all ? 100 : 30) && variants >= (all ? 25 : 8));
     for (int i = 0; i < ARRAYS_MAX; i++) {
-        free(a.expected[i]);
-        free(a.got[i]);
+        free(a.memory[0][i]);
+        free(a.memory[1][i]);
     }
 }
 
