@@ -15,6 +15,8 @@ enum {
     SHORT = 128, /* iterations of a loop that is replayed whole; else these at its ends: */
     FIRST = 3,
     LAST = 2,
+    WRITES = 1 << 13,      /* twice as many as are remembered, .. */
+    MORE_WRITES = 1 << 17, /* .. and where there is time: all groups of long rows */
     ARRAY_WORDS = 1 << 16, /* of an array that is followed */
     HELD = 1 << 18         /* positions of one whose signatures are followed */
 };
@@ -248,7 +250,8 @@ void verify_replay(verify_state *state) {
     r.arrays = BASE_NEW_ARRAY(r.arena, replay_array, module->next_value);
     r.tensors = BASE_NEW_ARRAY(r.arena, replay_tensor, module->parameter_count + 1);
     r.sizes = BASE_NEW_ARRAY(r.arena, int64_t, module->extents.symbol_count + 1);
-    r.writes = BASE_NEW_ARRAY(r.arena, uint64_t, REPLAY_WRITES);
+    r.write_capacity = state->effort == VERIFY_USUAL ? WRITES : MORE_WRITES;
+    r.writes = BASE_NEW_ARRAY(r.arena, uint64_t, r.write_capacity);
     if (module->lanes < 1 || !start_values(&r, &module->body))
         return;
     replay_rows_begin(&r);

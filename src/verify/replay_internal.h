@@ -19,7 +19,6 @@
 
 enum { REPLAY_ROUNDS = 6 };
 enum { REPLAY_EXTENTS = 16 /* of tensors */ };
-enum { REPLAY_WRITES = 1 << 13 /* that are remembered */ };
 /* Positions of a value: 1024 lanes of 128 slots. */
 enum { REPLAY_POSITIONS = 1 << 17, REPLAY_WORDS = REPLAY_POSITIONS / 64 };
 
@@ -80,7 +79,7 @@ typedef struct replay {
     const int8_t *carry;  /* by number: 1 + the operand of a joining op that is its carry, else 0 */
     replay_tensor *tensors; /* by parameter */
     uint64_t *writes;       /* hash table: of a store, its iteration and a cell; 0 = empty */
-    int64_t write_count;
+    int64_t write_count, write_capacity;
     uint64_t iteration; /* the indices of all loops around, hashed */
     int64_t *sizes;
     int64_t group, loaded;

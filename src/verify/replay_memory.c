@@ -112,10 +112,10 @@ static void check_observed(replay *r, const ir_op *op, const replay_value *value
 static bool is_first_write(replay *r, const ir_op *op, int64_t cell) {
     const uint64_t words[3] = {(uint64_t)(uintptr_t)op, r->iteration, (uint64_t)cell};
     uint64_t key = base_hash_bytes(BASE_HASH_START, words, sizeof words) | 1;
-    if (r->write_count >= REPLAY_WRITES / 2)
+    if (r->write_count >= r->write_capacity / 2)
         return true;
     for (uint64_t at = key >> 20;; at++) {
-        uint64_t *entry = &r->writes[at % REPLAY_WRITES];
+        uint64_t *entry = &r->writes[at % (uint64_t)r->write_capacity];
         if (*entry == key)
             return false;
         if (*entry != 0)

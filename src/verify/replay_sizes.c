@@ -95,20 +95,37 @@ static int64_t beyond_known(const ir_module *module, int64_t n) {
     return count > 0 ? extents[n % count] + 1 : 0;
 }
 
+/* The most elements of an axis that one subgroup has of a step; 0: a team is one subgroup. */
+static int64_t elements_of_subgroup(const ir_module *module) {
+    int64_t most = 0;
+    for (int i = 0; i < module->axis_count; i++) {
+        const layout_axis *digits = &module->axes[i].digits;
+        for (int k = 0; k < digits->count && !module->axes[i].is_program; k++) {
+            int64_t weight = layout_axis_digit_weight(digits, k);
+            if (digits->digits[k].holder == LAYOUT_SUBGROUP && weight > most)
+                most = weight;
+        }
+    }
+    return most;
+}
+
 /* One symbol in turn is large, two whole steps of its axis and a part, the others are small; once
- * all are as long as some loops of kernels that count in steps. */
+ * all are as long as some loops of kernels that count in steps, every other time so long that a
+ * second subgroup has elements of each. */
 static void vary_sizes(replay *r, int round) {
     enum { DOUBLED = 3, LARGE = 34 };
     const ir_module *module = r->state->module;
     int64_t count = module->extents.symbol_count, turn = (round - REPLAY_ROUNDS) % (count + 1);
+    int64_t cycle = (round - REPLAY_ROUNDS) / (count + 1);
+    int64_t large = LARGE + (cycle % 2 == 0 ? elements_of_subgroup(module) : 0);
     for (int64_t i = 0; i < count; i++)
         if (!module->extents.symbols[i].known)
-            r->sizes[i] = turn == count ? LARGE + i : 2 + (i + round) % 4;
+            r->sizes[i] = turn == count ? large + i : 2 + (i + round) % 4;
     if (turn == count || module->extents.symbols[turn].known)
         return;
     bool programs = false;
     int64_t step = step_of(module, turn, &programs);
-    int64_t beyond = beyond_known(module, (round - REPLAY_ROUNDS) / (count + 1));
+    int64_t beyond = beyond_known(module, cycle);
     r->sizes[turn] = !programs ? 2 * step + 3 + round % 4 : beyond > 0 ? beyond : step + 4;
     for (int doubled = 0; doubled < DOUBLED && is_short(r, turn, step); doubled++)
         r->sizes[turn] *= 2; /* half of it, for one, may be the extent */
@@ -154,7 +171,8 @@ bool replay_start_round(replay *r, int round) {
     const ir_module *module = r->state->module;
     r->loaded = loaded[round % REPLAY_ROUNDS];
     r->extent_count = 0;
-    memset(r->writes, 0, sizeof(uint64_t) * REPLAY_WRITES);
+    if (r->writes != NULL)
+        memset(r->writes, 0, sizeof(uint64_t) * (size_t)r->write_capacity);
     r->write_count = 0;
     r->run = 0;
     for (int i = 0; i < module->parameter_count; i++)

@@ -60,6 +60,8 @@ bool signature_side(const signature_setting *setting, signature_value condition,
 /* ---- signature_model.c ---- */
 /* The float of a name. */
 int64_t signature_model_named(uint64_t name);
+/* The same of an element: now and then one near 0, so that it lies on either side of a constant. */
+int64_t signature_model_element(uint64_t name);
 /* False: NaN. */
 bool signature_model_literal(const ir_constant *constant, int64_t *number);
 /* `value`, which an op makes of the operands, with its number where it is not known. `op` is asked

@@ -51,7 +51,6 @@ void verify_same_program(verify_state *state) {
         return;
     r.sizes = BASE_NEW_ARRAY(r.arena, int64_t, module->extents.symbol_count + 1);
     r.tensors = BASE_NEW_ARRAY(r.arena, replay_tensor, module->parameter_count + 1);
-    r.writes = BASE_NEW_ARRAY(r.arena, uint64_t, REPLAY_WRITES);
     r.setting = (signature_setting){.table = signature_table_create(r.arena),
                                     .sizes = r.sizes,
                                     .size_count = module->extents.symbol_count};

@@ -69,6 +69,13 @@ static int64_t of_integer(int64_t number) {
     return number >= 0 ? reduced((uint64_t)number) : negative(reduced(0 - (uint64_t)number));
 }
 
+int64_t signature_model_element(uint64_t name) {
+    enum { KINDS = 8, SMALL = 9 };
+    uint64_t random = mixed(name + 1);
+    return random % KINDS != 0 ? signature_model_named(name)
+                               : of_integer((int64_t)(random / KINDS % SMALL) - SMALL / 2);
+}
+
 bool signature_model_literal(const ir_constant *constant, int64_t *number) {
     enum { DIGITS = 53 };
     int exponent = 0;

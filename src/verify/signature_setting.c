@@ -61,7 +61,8 @@ static signature_value named(const signature_setting *setting, const uint64_t *w
     value.modelled = value.known || setting->models;
     value.number = !value.modelled ? 0
                    : !value.known
-                       ? signature_model_named(signature_hash(setting->table, value.mark))
+                       ? signature_model_element(signature_hash(setting->table, value.mark) +
+                                                 (uint64_t)setting->round)
                    : dtype == BASE_BOOL
                        ? random_bit(setting, value)
                        : explore_wrapped(dtype, setting->models ? random_number(setting, value)
@@ -132,17 +133,31 @@ static signature_value numbered(const signature_setting *setting, signature mark
 }
 
 /* ---- ops ---- */
+/* The sources of a choice from these: what chose is one. */
+static signature sources_of_choice(const signature_setting *setting, signature_value condition,
+                                   signature_value a, signature_value b, signature chosen) {
+    signature all = signature_union(setting->table, chosen, condition.mark);
+    bool numbers = a.known && b.known;
+    if (a.mark == b.mark && all != chosen && !numbers)
+        return SIGNATURE_UNKNOWN; /* one value, a pass may have seen, or two */
+    return all;
+}
+
 signature_value signature_either(const signature_setting *setting, signature_value condition,
                                  signature_value a, signature_value b) {
-    if (condition.known)
-        return condition.number != 0 ? a : b;
-    bool numbers = a.known && b.known;
-    if (a.mark == b.mark && numbers && a.number == b.number)
+    signature_value chosen = condition.number != 0 ? a : b;
+    bool decided = signature_is_constant(setting->table, condition.mark) || !setting->models;
+    if (condition.known && decided)
+        return chosen;
+    if (a.mark == b.mark && a.known && b.known && a.number == b.number)
         return a; /* a pass may have seen that too */
+    if (condition.known) {
+        signature settled = signature_settled(setting->table, chosen.mark);
+        chosen.mark = sources_of_choice(setting, condition, a, b, settled);
+        return chosen;
+    }
     signature both = signature_union(setting->table, a.mark, b.mark);
-    signature all = signature_union(setting->table, both, condition.mark);
-    if (a.mark == b.mark && all != both && !numbers)
-        all = SIGNATURE_UNKNOWN; /* one value, a pass may have seen, or two */
+    signature all = sources_of_choice(setting, condition, a, b, both);
     return signature_model_either(condition, a, b, signature_nothing(all));
 }
 

@@ -6,7 +6,8 @@
  * Every operator (operators.h) is applied at every place (or every N-th) of the thread module of
  * each kernel under both plans. The verifier must refuse the mutant (killed), or the simulator must
  * compute the same from it on eight inputs and find nothing (equivalent); else it survived. Prints
- * a table by operator, and each survivor; exits 1 when one survived.
+ * a table by operator, and each survivor; exits 1 when one survived, 4 when a module cannot be
+ * compiled or run here, 8 when the exhaustive verification refuses a module as it is.
  */
 #include "judge.h"
 #include "operators.h"
@@ -21,6 +22,9 @@
 #include <string.h>
 
 enum { OPERATORS = 64, TEXT = 1 << 16 };
+
+/* Exit status; a sum of the last two. */
+enum { SURVIVED = 1, CANNOT_RUN = 4, REFUSED = 8 };
 
 typedef struct tally {
     int64_t killed, equivalent, survived;
@@ -94,6 +98,20 @@ static __attribute__((noinline)) bool mutate_site(const options *o, const ir_mod
     return more;
 }
 
+/* What refuses the module itself refuses its mutants for nothing. */
+static bool is_accepted(const ir_module *module, base_arena *arena) {
+    base_diagnostics found;
+    base_diagnostics_init(&found, arena);
+    ir_module *same = ir_module_clone(arena, module);
+    if (verify_module_with(same, NULL, VERIFY_EXHAUSTIVE, &found))
+        return true;
+    base_text text;
+    base_text_init(&text, arena);
+    base_diagnostics_render(&text, &found);
+    printf("  the module itself is refused:\n%s", text.bytes);
+    return false;
+}
+
 static void mutate_module(const options *o, const ir_module *module, judge *j) {
     for (int number = 0; mutate_operator_name(number) != NULL; number++)
         for (int64_t site = (int64_t)(o->seed % (uint64_t)o->every);
@@ -105,7 +123,7 @@ static int mutate_file(const options *o, const char *path, planner_family family
     static char text[TEXT];
     FILE *file = fopen(path, "rb");
     if (file == NULL)
-        return 1;
+        return CANNOT_RUN;
     size_t length = fread(text, 1, TEXT - 1, file);
     fclose(file);
     text[length] = '\0';
@@ -126,22 +144,24 @@ static int mutate_file(const options *o, const char *path, planner_family family
     }
     compile_result result;
     compile_run(&request, &result);
-    int status = result.status == COMPILE_OK ? 0 : 1;
+    int status = result.status == COMPILE_OK ? 0 : CANNOT_RUN;
+    if (status != 0)
+        printf("  cannot be compiled\n");
     if (status == 0) {
         base_arena arena;
         jmp_buf exhausted;
         base_arena_init(&arena, base_allocator_default(), &exhausted);
         if (setjmp(exhausted) == 0) {
             judge *j = judge_create(&arena, result.module, o->seed);
-            status = j == NULL;
-            if (j != NULL)
+            status = j == NULL ? CANNOT_RUN : is_accepted(result.module, &arena) ? 0 : REFUSED;
+            if (status == CANNOT_RUN)
+                printf("  cannot be run\n");
+            if (status == 0)
                 mutate_module(o, result.module, j);
         }
         base_arena_free(&arena);
     }
     compile_free(&result);
-    if (status != 0)
-        printf("  cannot be run\n");
     return status;
 }
 
@@ -190,5 +210,5 @@ int main(int argc, char **argv) {
             }
         }
     }
-    return report() > 0 || status != 0;
+    return report() > 0 ? SURVIVED : status;
 }

@@ -36,10 +36,8 @@ import generate  # noqa: E402
 MACHINES = ("cpu-avx2", "sm_90")
 FIXED_SEED = 1
 MOST_TEXT = 650  # characters
+CANNOT_RUN = 4  # of the exit status of mutate
 NO_SITE = 10**9  # a place that no module has
-# Survivors that are known and on the roadmap, by example and machine: lanes without a program of
-# their own that store all the same what the last one stores.
-KNOWN = {("rmsnorm_register", "cpu-avx2"): 1}
 ROW = re.compile(r"^(\S.*?) +(\d+) +(\d+) +(\d+)$", re.MULTILINE)
 
 
@@ -60,7 +58,7 @@ def is_small(text):
 
 def can_be_run(mutate, path):
     """Both plans on both machines, without a mutant."""
-    return all(run(mutate, machine, path, NO_SITE + 1, NO_SITE)[0] == 0 for machine in MACHINES)
+    return all(run(mutate, machine, path, NO_SITE + 1, NO_SITE)[0] & CANNOT_RUN == 0 for machine in MACHINES)
 
 
 def kernels(mutate, folder, seed, count):
@@ -102,9 +100,7 @@ def main(arguments=None):
                 table[name] = [a + int(b) for a, b in zip(table[name], counts)]
             mutants = sum(map(int, rows[-1][1:])) if rows else 0
             judged += mutants
-            survived = int(rows[-1][3]) if rows else 0
-            known = survived > 0 and survived == KNOWN.get((path.stem, machine))
-            good = (status == 0 or known) and mutants > 0
+            good = status == 0 and mutants > 0
             failures += not good
             print(f"ok {path.stem}_{machine}" if good else
                   f"not ok {path.stem}_{machine}: exit {status}", flush=True)
