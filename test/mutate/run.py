@@ -13,11 +13,11 @@ the mutant; one that it accepts must compute the same as the original on eight i
 finding of the simulator, or it has survived. Row and fallback plans, for a machine whose team is
 one vector register and for one with several subgroups. Prints a table by operator.
 
-A mutant that the thorough verification accepts and that computes something else is looked at once
-more by the exhaustive one, which has numbers for what comes from data. `make mutate SEED=n` takes
-20 generated kernels instead, the first of the seed that are small (is_small) and that the judge of
-the mutants can run: it makes up data and sizes, and a kernel may fault on those. Some of their
-mutants survive (docs/roadmap.md), so that they are in no tier yet.
+A mutant that the usual verification accepts and that computes something else is looked at once more
+by the thorough and then by the exhaustive one, which has numbers for what comes from data and must
+accept the module itself. generated.py and `make mutate SEED=n` take 20 generated kernels instead,
+the first of the seed that are small (is_small) and that the judge of the mutants can run: it makes
+up data and sizes, and a kernel may fault on those.
 """
 import argparse
 import collections

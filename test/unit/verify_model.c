@@ -67,6 +67,12 @@ static const struct {
      LINE("%c = constant 3.0 : f32") LINE("%b = lt %t, %c : bool")
          LINE("%s = select %b, %c, %t : f32"),
      LINE("%c = constant 3.0 : f32") LINE("%s = maximum %t, %c : f32"), true},
+    {"the greater of it and a constant, and it",
+     LINE("%c = constant 3.0 : f32") LINE("%s = maximum %t, %c : f32"),
+     LINE("%c = constant 1.0 : f32") LINE("%s = mul %t, %c : f32"), false},
+    {"the smaller of it and a constant, and it",
+     LINE("%c = constant -3.0 : f32") LINE("%s = minimum %t, %c : f32"),
+     LINE("%c = constant 1.0 : f32") LINE("%s = mul %t, %c : f32"), false},
     {"the other side of a choice",
      LINE("%c = constant 3.0 : f32") LINE("%b = lt %t, %c : bool")
          LINE("%s = select %b, %c, %t : f32"),
