@@ -180,7 +180,7 @@ static void make_uniform(meeting *m) {
             other->value.known == all->value.known && other->value.number == all->value.number;
         all->value.modelled =
             signature_is_modelled(&all->value) && alike && signature_is_modelled(&other->value);
-        if (other->value.mark != all->value.mark)
+        if (!signature_is_same(m->r->setting.table, other->value.mark, all->value.mark))
             all->value.mark =
                 signature_union(m->r->setting.table, all->value.mark, other->value.mark);
         all->value.known = all->value.known && alike;

@@ -69,7 +69,6 @@ static void start_signing(replay *r) {
     r->setting.models = r->state->effort == VERIFY_EXHAUSTIVE;
     if (r->setting.models) /* what one round takes says nothing about others */
         r->group_work = r->group_tile_work = 0;
-    signature_table_clear(r->setting.table); /* no name lives on */
     /* groups of a cluster share the work of a program: that is not followed */
     r->signing = module->implements != NULL && module->cluster <= 1 &&
                  r->signed_work > r->group_work && *r->tile_work > r->group_tile_work;
@@ -85,6 +84,7 @@ static void replay_group(replay *r, int64_t group) {
     for (int i = 0; i < r->state->module->parameter_count; i++)
         r->tensors[i].maybe = false;
     int64_t work = r->work, tile_work = *r->tile_work;
+    signature_table_clear(r->setting.table); /* what is stored has its outcome */
     signature_table_count_constants(r->setting.table, false);
     r->signing = r->signing && run_tile(r);
     signature_table_count_constants(r->setting.table, true);

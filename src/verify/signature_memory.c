@@ -6,8 +6,10 @@
 enum { FIRST_CAPACITY = 1 << 10 };
 
 static uint64_t place_of(int tensor, int64_t cell) {
-    uint64_t x = ((uint64_t)cell * 8 + (uint64_t)tensor) * UINT64_C(0x9e3779b97f4a7c15);
-    return x ^ (x >> 29);
+    enum { TOGETHER = 8 /* neighbours, which are often asked for one after the other */ };
+    uint64_t block = (uint64_t)cell / TOGETHER * 8 + (uint64_t)tensor;
+    block *= UINT64_C(0x9e3779b97f4a7c15);
+    return (block ^ (block >> 29)) * TOGETHER + (uint64_t)cell % TOGETHER;
 }
 
 static signature_cell *new_cells(base_arena *arena, int64_t capacity) {

@@ -138,7 +138,7 @@ static signature sources_of_choice(const signature_setting *setting, signature_v
                                    signature_value a, signature_value b, signature chosen) {
     signature all = signature_union(setting->table, chosen, condition.mark);
     bool numbers = a.known && b.known;
-    if (a.mark == b.mark && all != chosen && !numbers)
+    if (signature_is_same(setting->table, a.mark, b.mark) && all != chosen && !numbers)
         return SIGNATURE_UNKNOWN; /* one value, a pass may have seen, or two */
     return all;
 }
@@ -149,7 +149,8 @@ signature_value signature_either(const signature_setting *setting, signature_val
     bool decided = signature_is_constant(setting->table, condition.mark) || !setting->models;
     if (condition.known && decided)
         return chosen;
-    if (a.mark == b.mark && a.known && b.known && a.number == b.number)
+    bool same = a.known && b.known && a.number == b.number;
+    if (same && signature_is_same(setting->table, a.mark, b.mark))
         return a; /* a pass may have seen that too */
     if (condition.known) {
         signature settled = signature_settled(setting->table, chosen.mark);

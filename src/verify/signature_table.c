@@ -1,9 +1,10 @@
 /* Signatures: see signature_table_internal.h. Sets of sources are sorted 64-bit names; a partial
- * result has the sum of the mixed names of its elements. Entries are interned by a 64-bit hash of
- * their content: that of a set is the sum of its names, so that a union is looked up before it is
- * made.
+ * result has the sum of the mixed names of its elements. What is equal has equal 64-bit hashes:
+ * that of a set is the sum of its names.
  *
- *     {x 3} and {m}        one sum, one look into the table; the set is written when it is new
+ * Entries are written one after the other, and what is made twice may be there twice: to look for
+ * it takes longer, as the places of a hash table are far apart. Constants and long sets are looked
+ * for, and all that is made in a table that has become large.
  */
 #include "verify/signature_table_internal.h"
 
@@ -12,8 +13,11 @@
 enum {
     SOURCES = 1024, /* of a set; more are unknown */
     NUMBERS = 1 << 10,
-    BUCKETS = 1 << 12, /* at first */
-    POOL = 1 << 12 /* names that are allocated at once */
+    BUCKETS = 1 << 10, /* at first, */
+    LEVELS = 12,       /* then four times as many, and so on */
+    SHORT = 8,         /* a set that may be there twice */
+    FEW = 1 << 16,     /* entries of a table where that is so */
+    POOL = 1 << 12     /* names that are allocated at once */
 };
 
 typedef enum entry_kind { ENTRY_SPECIAL, ENTRY_CONSTANT, ENTRY_SET, ENTRY_PARTIAL } entry_kind;
@@ -22,16 +26,17 @@ typedef struct entry {
     uint64_t hash;
     union {
         uint64_t sum;            /* PARTIAL: of the names of its elements */
-        uint64_t source;         /* SET of one */
-        const uint64_t *sources; /* SET of more, ascending */
+        const uint64_t *sources; /* SET of more than one, which is its hash: ascending */
         int64_t integer;         /* CONSTANT */
         double real;
     };
-    uint16_t kind;   /* entry_kind */
-    uint16_t joined; /* PARTIAL: the op that joins */
-    int32_t count;   /* SET: sources */
-    signature only;  /* PARTIAL of one element: that one */
-    bool is_integer; /* CONSTANT */
+    signature only; /* PARTIAL of one element: that one */
+    uint16_t count; /* SET: sources */
+    uint8_t kind;   /* entry_kind */
+    union {
+        uint8_t joined;  /* PARTIAL: the op that joins */
+        bool is_integer; /* CONSTANT */
+    };
 } entry;
 
 /* A place of the hash table: the entry and a part of its hash, to look at the right entries only.
@@ -51,7 +56,9 @@ struct signature_table {
     entry *entries;
     int64_t count, capacity;
     bucket *buckets; /* a power of two of them */
-    int64_t bucket_count, bucket_room;
+    int64_t bucket_count, placed;
+    bucket *levels[LEVELS]; /* arrays of them, each of four times as many: for tables to come */
+    int level;              /* of the one in use */
     struct pool *pool, *first_pool; /* room for names of sets: the one in use, the first */
     int pool_used;
     bool counts;                    /* constants of unknown value count as elements */
@@ -84,18 +91,20 @@ static bucket *place_of(const signature_table *table, uint64_t hash) {
     }
 }
 
+/* Moves them to an array of four times as many. */
 static void grow_buckets(signature_table *table) {
+    const bucket *old = table->buckets;
+    int64_t count = table->bucket_count;
+    table->level++;
     table->bucket_count *= 4;
-    if (table->bucket_count > table->bucket_room) {
-        table->buckets = BASE_NEW_ARRAY(table->arena, bucket, table->bucket_count);
-        table->bucket_room = table->bucket_count;
-    } else {
-        memset(table->buckets, 0, sizeof(bucket) * (size_t)table->bucket_count);
-    }
-    for (int64_t i = SIGNATURE_OUTSIDE; i < table->count; i++) {
-        uint64_t hash = table->entries[i].hash;
-        *place_of(table, hash) = (bucket){(uint32_t)(hash >> 32), (signature)i};
-    }
+    if (table->levels[table->level] == NULL)
+        table->levels[table->level] = BASE_NEW_ARRAY(table->arena, bucket, table->bucket_count);
+    else
+        memset(table->levels[table->level], 0, sizeof(bucket) * (size_t)table->bucket_count);
+    table->buckets = table->levels[table->level];
+    for (int64_t i = 0; i < count; i++)
+        if (old[i].at != 0)
+            *place_of(table, table->entries[old[i].at].hash) = old[i];
 }
 
 /* A new entry, in its place. */
@@ -103,7 +112,7 @@ static signature entered(signature_table *table, bucket *place, const entry *con
     signature made = (signature)table->count;
     *place = (bucket){(uint32_t)(content->hash >> 32), made};
     BASE_PUSH(table->arena, table->entries, table->count, table->capacity, *content);
-    if (table->count * 2 > table->bucket_count)
+    if (++table->placed * 2 > table->bucket_count && table->level + 1 < LEVELS)
         grow_buckets(table);
     return made;
 }
@@ -114,9 +123,17 @@ static inline signature interned(signature_table *table, const entry *content) {
     return place->at != 0 ? place->at : entered(table, place, content);
 }
 
-static signature interned_source(signature_table *table, uint64_t name) {
-    name = mixed_words(ENTRY_SET, &name, 1);
-    return interned(table, &(entry){.kind = ENTRY_SET, .hash = name, .source = name, .count = 1});
+/* One that may be there already. */
+static inline signature noted(signature_table *table, const entry *content) {
+    if (table->count >= FEW)
+        return interned(table, content);
+    BASE_PUSH(table->arena, table->entries, table->count, table->capacity, *content);
+    return (signature)(table->count - 1);
+}
+
+static uint64_t source_name(const uint64_t *words, int count) {
+    uint64_t name = mixed_words(UINT64_C(0x736f75726365), words, count);
+    return mixed_words(ENTRY_SET, &name, 1);
 }
 
 /* Which ops join, asked of the monoids once. */
@@ -133,14 +150,16 @@ static void enter_special(signature_table *table) {
     const entry special = {.kind = ENTRY_SPECIAL, .hash = UINT64_C(0x636f6e7374)};
     for (int i = 0; i < SIGNATURE_OUTSIDE; i++)
         BASE_PUSH(table->arena, table->entries, table->count, table->capacity, special);
-    interned_source(table, UINT64_C(0x6f7574));
+    const uint64_t outside = UINT64_C(0x6f7574);
+    noted(table,
+          &(entry){.kind = ENTRY_SET, .hash = mixed_words(ENTRY_SET, &outside, 1), .count = 1});
 }
 
 signature_table *signature_table_create(base_arena *arena) {
     signature_table *table = BASE_NEW(arena, signature_table);
     table->arena = arena;
-    table->bucket_count = table->bucket_room = BUCKETS;
-    table->buckets = BASE_NEW_ARRAY(arena, bucket, BUCKETS);
+    table->bucket_count = BUCKETS;
+    table->buckets = table->levels[0] = BASE_NEW_ARRAY(arena, bucket, BUCKETS);
     table->numbers = BASE_NEW_ARRAY(arena, uint32_t, NUMBERS);
     list_joining_ops(table);
     table->pool = table->first_pool = BASE_NEW(arena, pool);
@@ -151,6 +170,9 @@ signature_table *signature_table_create(base_arena *arena) {
 
 void signature_table_clear(signature_table *table) {
     table->bucket_count = BUCKETS;
+    table->placed = 0;
+    table->level = 0;
+    table->buckets = table->levels[0];
     memset(table->buckets, 0, sizeof(bucket) * BUCKETS);
     memset(table->numbers, 0, sizeof(uint32_t) * NUMBERS);
     table->count = 0;
@@ -215,7 +237,7 @@ static bool is_identity(const entry *constant, ir_opcode opcode, base_dtype dtyp
 
 /* ---- sources ---- */
 signature signature_source(signature_table *table, const uint64_t *words, int count) {
-    return interned_source(table, mixed_words(UINT64_C(0x736f75726365), words, count));
+    return noted(table, &(entry){.kind = ENTRY_SET, .hash = source_name(words, count), .count = 1});
 }
 
 static bool is_constant(const signature_table *table, signature a) {
@@ -240,18 +262,23 @@ bool signature_literal_value(const signature_table *table, signature a, double *
     return e->kind == ENTRY_CONSTANT;
 }
 
+/* A partial result of more than one element, as the source that it is to others. */
+static uint64_t name_of_partial(const entry *partial) {
+    const uint64_t words[] = {UINT64_C(0x726564756365), (uint64_t)partial->joined, partial->sum};
+    return source_name(words, 3);
+}
+
 signature signature_settled(signature_table *table, signature a) {
     const entry *e = &table->entries[a];
     if (e->kind != ENTRY_PARTIAL)
         return a;
-    if (e->only != SIGNATURE_UNKNOWN)
-        return e->only;
-    const uint64_t words[] = {UINT64_C(0x726564756365), (uint64_t)e->joined, e->sum};
-    return signature_source(table, words, 3);
+    return e->only != SIGNATURE_UNKNOWN
+               ? e->only
+               : noted(table, &(entry){.kind = ENTRY_SET, .hash = name_of_partial(e), .count = 1});
 }
 
 static const uint64_t *sources_of(const entry *set) {
-    return set->count == 1 ? &set->source : set->sources;
+    return set->count == 1 ? &set->hash : set->sources;
 }
 
 /* Room for names, from the pool; those of long sets have their own. */
@@ -307,12 +334,12 @@ static signature union_of_sets(signature_table *table, signature a, signature b)
     if (count > SOURCES)
         return SIGNATURE_UNKNOWN;
     entry content = {
-        .kind = ENTRY_SET, .hash = x->hash + y->hash - shared, .count = count, .sources = NULL};
-    bucket *place = place_of(table, content.hash);
-    if (place->at != 0)
+        .kind = ENTRY_SET, .hash = x->hash + y->hash - shared, .count = (uint16_t)count};
+    bucket *place = count > SHORT || table->count >= FEW ? place_of(table, content.hash) : NULL;
+    if (place != NULL && place->at != 0)
         return place->at;
     content.sources = merged(table, of_x, x->count, of_y, y->count, count);
-    return entered(table, place, &content);
+    return place != NULL ? entered(table, place, &content) : noted(table, &content);
 }
 
 signature signature_union(signature_table *table, signature a, signature b) {
@@ -344,22 +371,22 @@ static entry as_partial(signature_table *table, ir_opcode opcode, signature a) {
         return *e;
     signature element = signature_settled(table, a);
     return (entry){.kind = ENTRY_PARTIAL,
-                   .joined = (uint16_t)opcode,
+                   .joined = (uint8_t)opcode,
                    .only = element,
                    .sum = mixed(table->entries[element].hash)};
 }
 
-static signature interned_partial(signature_table *table, entry content) {
-    const uint64_t words[] = {(uint64_t)content.joined, content.sum, (uint64_t)content.only};
-    content.hash = mixed_words(ENTRY_PARTIAL, words, 3);
-    return interned(table, &content);
+static signature noted_partial(signature_table *table, entry content) {
+    uint64_t only = content.only != SIGNATURE_UNKNOWN ? table->entries[content.only].hash : 0;
+    content.hash = mixed(content.sum + ((uint64_t)content.joined << 56) + mixed(only));
+    return noted(table, &content);
 }
 
 static signature added(signature_table *table, ir_opcode opcode, signature a, signature b) {
     entry x = as_partial(table, opcode, a), y = as_partial(table, opcode, b);
     x.sum += y.sum;
     x.only = SIGNATURE_UNKNOWN;
-    return interned_partial(table, x);
+    return noted_partial(table, x);
 }
 
 void signature_sum_add(signature_table *table, signature_sum *sum, ir_opcode opcode,
@@ -381,10 +408,10 @@ signature signature_sum_mark(signature_table *table, const signature_sum *sum, i
     if (sum->unknown)
         return SIGNATURE_UNKNOWN;
     return sum->count == 0 ? identity
-                           : interned_partial(table, (entry){.kind = ENTRY_PARTIAL,
-                                                             .joined = (uint16_t)opcode,
-                                                             .only = sum->only,
-                                                             .sum = sum->sum});
+                           : noted_partial(table, (entry){.kind = ENTRY_PARTIAL,
+                                                          .joined = (uint8_t)opcode,
+                                                          .only = sum->only,
+                                                          .sum = sum->sum});
 }
 
 static bool is_partial(const signature_table *table, signature a, ir_opcode opcode) {
@@ -400,7 +427,7 @@ static signature constant_joined(signature_table *table, ir_opcode opcode, base_
         constant != SIGNATURE_CONSTANT && is_identity(&table->entries[constant], opcode, dtype);
     if (is_partial(table, b, opcode))
         return neutral ? b : added(table, opcode, b, constant);
-    return neutral ? interned_partial(table, as_partial(table, opcode, b))
+    return neutral ? noted_partial(table, as_partial(table, opcode, b))
                    : signature_settled(table, b);
 }
 
@@ -416,7 +443,7 @@ static signature constants_joined(signature_table *table, ir_opcode opcode, base
     signature element = neutral_a ? b : a;
     return element == SIGNATURE_CONSTANT && !table->counts
                ? (signature)SIGNATURE_UNKNOWN
-               : interned_partial(table, as_partial(table, opcode, element));
+               : noted_partial(table, as_partial(table, opcode, element));
 }
 
 signature signature_joined(signature_table *table, ir_opcode opcode, base_dtype dtype, signature a,
@@ -461,10 +488,10 @@ signature signature_join_all(signature_table *table, ir_opcode opcode, base_dtyp
     if (count == 1)
         return items[0];
     if (partial) { /* what is between the first and the last needs no signature */
-        entry sum = {.kind = ENTRY_PARTIAL, .joined = (uint16_t)opcode};
+        entry sum = {.kind = ENTRY_PARTIAL, .joined = (uint8_t)opcode};
         for (int64_t i = 0; i < count; i++)
             sum.sum += table->entries[items[i]].sum;
-        return interned_partial(table, sum);
+        return noted_partial(table, sum);
     }
     signature sum = items[0];
     for (int64_t i = 1; i < count; i++)
@@ -485,11 +512,29 @@ uint64_t signature_hash(signature_table *table, signature a) {
     return table->entries[settled].hash;
 }
 
-bool signature_agrees(signature_table *table, signature a, signature b) {
-    a = signature_settled(table, a);
-    b = signature_settled(table, b);
-    if (a == b || a == SIGNATURE_UNKNOWN || b == SIGNATURE_UNKNOWN)
+bool signature_is_same(const signature_table *table, signature a, signature b) {
+    const entry *x = &table->entries[a], *y = &table->entries[b];
+    return a == b || (x->kind != ENTRY_SPECIAL && x->kind == y->kind && x->hash == y->hash);
+}
+
+signature_outcome signature_outcome_of(const signature_table *table, signature a) {
+    const entry *e = &table->entries[a];
+    if (e->kind == ENTRY_PARTIAL && e->only == SIGNATURE_UNKNOWN)
+        return (signature_outcome){.hash = name_of_partial(e)};
+    if (e->kind == ENTRY_PARTIAL) {
+        a = e->only;
+        e = &table->entries[a];
+    }
+    return (signature_outcome){.hash = e->hash,
+                               .unknown = a == SIGNATURE_UNKNOWN,
+                               .constant = is_constant(table, a),
+                               .valueless = a == SIGNATURE_CONSTANT};
+}
+
+bool signature_agrees(const signature_outcome *a, const signature_outcome *b) {
+    if (a->unknown || b->unknown)
         return true;
-    return is_constant(table, a) && is_constant(table, b) &&
-           (a == SIGNATURE_CONSTANT || b == SIGNATURE_CONSTANT);
+    if (a->constant && b->constant && (a->valueless || b->valueless))
+        return true;
+    return a->constant == b->constant && a->hash == b->hash;
 }

@@ -11,9 +11,9 @@
  * that no reduction need be recognised: a program that adds in a loop and one that reduces by lanes
  * come to the same. Constants are no sources; as elements of a reduction they count by value.
  *
- * Signatures are numbers of entries of a table: equal ones are the same number. What may depend on
- * who computes it (a function of constants, a path that was not followed) is SIGNATURE_UNKNOWN, and
- * is compared with nothing.
+ * Signatures are numbers of entries of a table, to be asked whether they are the same. What may
+ * depend on who computes it (a function of constants, a path that was not followed) is
+ * SIGNATURE_UNKNOWN, and is compared with nothing.
  */
 #ifndef VERIFY_SIGNATURE_TABLE_INTERNAL_H
 #define VERIFY_SIGNATURE_TABLE_INTERNAL_H
@@ -98,7 +98,17 @@ bool signature_is_constant(const signature_table *table, signature a);
 bool signature_literal_value(const signature_table *table, signature a, double *value);
 /* 64 bits that stand for it, settled. */
 uint64_t signature_hash(signature_table *table, signature a);
-/* Whether both may be the same, settled. */
-bool signature_agrees(signature_table *table, signature a, signature b);
+bool signature_is_same(const signature_table *table, signature a, signature b);
+
+/* What is left of a settled signature when the table is cleared. */
+typedef struct signature_outcome {
+    uint64_t hash;
+    bool unknown, constant;
+    bool valueless; /* a constant of unknown value */
+} signature_outcome;
+
+signature_outcome signature_outcome_of(const signature_table *table, signature a);
+/* Whether both may be the same. */
+bool signature_agrees(const signature_outcome *a, const signature_outcome *b);
 
 #endif
