@@ -475,7 +475,6 @@ void replay_marks_store(replay *r, const ir_op *op, int position, int64_t cell, 
                              .op = op,
                              .writer = writer_of(r, positions, position, slots),
                              .value = replay_at(r, replay_of(r, value), position)};
-    stored.outcome = signature_outcome_of(r->setting.table, stored.value.mark);
     stored.instance = (uint64_t)(uintptr_t)op * 31 + r->iteration + (uint64_t)r->run;
     signature_memory_store(&r->stored, &stored);
 }

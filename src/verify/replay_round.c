@@ -72,24 +72,26 @@ static void start_signing(replay *r) {
     /* groups of a cluster share the work of a program: that is not followed */
     r->signing = module->implements != NULL && module->cluster <= 1 &&
                  r->signed_work > r->group_work && *r->tile_work > r->group_tile_work;
-    if (!r->signing)
-        return;
-    signature_memory_start(&r->wanted, r->arena, module->parameter_count);
-    signature_memory_start(&r->stored, r->arena, module->parameter_count);
 }
 
 /* ---- groups ---- */
+/* Names and what is stored are of one group, as no order of groups is promised. */
 static void replay_group(replay *r, int64_t group) {
+    const int parameters = r->state->module->parameter_count;
     r->group = group;
-    for (int i = 0; i < r->state->module->parameter_count; i++)
+    for (int i = 0; i < parameters; i++)
         r->tensors[i].maybe = false;
     int64_t work = r->work, tile_work = *r->tile_work;
-    signature_table_clear(r->setting.table); /* what is stored has its outcome */
+    signature_table_clear(r->setting.table);
+    signature_memory_start(&r->wanted, r->arena, parameters);
+    signature_memory_start(&r->stored, r->arena, parameters);
     signature_table_count_constants(r->setting.table, false);
     r->signing = r->signing && run_tile(r);
     signature_table_count_constants(r->setting.table, true);
     replay_region(r, &r->state->module->body);
     r->run++;
+    if (r->signing && r->work > 0 && r->state->broken == 0)
+        signature_compare(r->state, &r->setting, &r->wanted, &r->stored);
     if (r->signing && work - r->work > r->group_work)
         r->group_work = work - r->work;
     if (r->signing && tile_work - *r->tile_work > r->group_tile_work)
@@ -110,7 +112,7 @@ static void replay_groups(replay *r, int64_t groups) {
     }
 }
 
-/* False: the signatures took more work than was left, and nothing was compared. */
+/* False: the signatures took more work than was left. */
 static bool replay_sized(replay *r, int64_t groups) {
     int64_t *left = r->signing ? &r->signed_work : &r->unsigned_work;
     bool whole = r->signing, thorough = r->state->effort == VERIFY_EXHAUSTIVE;
@@ -123,8 +125,6 @@ static bool replay_sized(replay *r, int64_t groups) {
     *left = kept + (r->work > 0 ? r->work : 0);
     *r->tile_work = tile_kept + (*r->tile_work > 0 ? *r->tile_work : 0);
     whole = !whole || (r->signing && r->work > 0);
-    if (r->signing && whole && r->state->broken == 0)
-        signature_compare(r->state, &r->setting, &r->wanted, &r->stored);
     return whole;
 }
 

@@ -58,7 +58,8 @@ static void compare_wanted(verify_state *state, const signature_setting *setting
         said[cell->tensor] = true;
         report(state, setting, VERIFY_COVERS, cell, store_to(&state->module->body, tensor),
                "every cell that the tile program stores", "is not stored");
-    } else if (!cell->torn && !other->torn && !signature_agrees(&cell->outcome, &other->outcome)) {
+    } else if (!cell->torn && !other->torn &&
+               !signature_agrees(setting->table, cell->value.mark, other->value.mark)) {
         said[cell->tensor] = true;
         report(state, setting, VERIFY_SAME_ELEMENTS, cell, other->op,
                "what the tile program stores there", "is computed from other elements");

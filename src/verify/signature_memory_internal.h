@@ -28,14 +28,13 @@ static inline bool signature_is_modelled(const signature_value *value) {
 
 typedef struct signature_cell {
     int64_t cell;
-    int32_t tensor;        /* parameter; -1: an empty place of the table */
-    int32_t writer;        /* who else may write and read the cell in some order: a program, or the
-                              group or lane that runs it */
-    uint64_t instance;     /* of the store op: one iteration of it */
-    const ir_op *op;       /* the store */
-    bool torn;             /* written twice by one instance: any of the values may be there */
-    signature_value value; /* to who has stored it: other groups have other tables */
-    signature_outcome outcome;
+    int32_t tensor;    /* parameter; -1: an empty place of the table */
+    int32_t writer;    /* who else may write and read the cell in some order: a program, or the
+                          group or lane that runs it */
+    uint64_t instance; /* of the store op: one iteration of it */
+    const ir_op *op;   /* the store */
+    bool torn;         /* written twice by one instance: any of the values may be there */
+    signature_value value;
 } signature_cell;
 
 typedef struct signature_memory {

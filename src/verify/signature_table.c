@@ -517,24 +517,11 @@ bool signature_is_same(const signature_table *table, signature a, signature b) {
     return a == b || (x->kind != ENTRY_SPECIAL && x->kind == y->kind && x->hash == y->hash);
 }
 
-signature_outcome signature_outcome_of(const signature_table *table, signature a) {
-    const entry *e = &table->entries[a];
-    if (e->kind == ENTRY_PARTIAL && e->only == SIGNATURE_UNKNOWN)
-        return (signature_outcome){.hash = name_of_partial(e)};
-    if (e->kind == ENTRY_PARTIAL) {
-        a = e->only;
-        e = &table->entries[a];
-    }
-    return (signature_outcome){.hash = e->hash,
-                               .unknown = a == SIGNATURE_UNKNOWN,
-                               .constant = is_constant(table, a),
-                               .valueless = a == SIGNATURE_CONSTANT};
-}
-
-bool signature_agrees(const signature_outcome *a, const signature_outcome *b) {
-    if (a->unknown || b->unknown)
+bool signature_agrees(signature_table *table, signature a, signature b) {
+    a = signature_settled(table, a);
+    b = signature_settled(table, b);
+    if (a == SIGNATURE_UNKNOWN || b == SIGNATURE_UNKNOWN || signature_is_same(table, a, b))
         return true;
-    if (a->constant && b->constant && (a->valueless || b->valueless))
-        return true;
-    return a->constant == b->constant && a->hash == b->hash;
+    return is_constant(table, a) && is_constant(table, b) &&
+           (a == SIGNATURE_CONSTANT || b == SIGNATURE_CONSTANT);
 }

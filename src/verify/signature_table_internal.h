@@ -100,15 +100,7 @@ bool signature_literal_value(const signature_table *table, signature a, double *
 uint64_t signature_hash(signature_table *table, signature a);
 bool signature_is_same(const signature_table *table, signature a, signature b);
 
-/* What is left of a settled signature when the table is cleared. */
-typedef struct signature_outcome {
-    uint64_t hash;
-    bool unknown, constant;
-    bool valueless; /* a constant of unknown value */
-} signature_outcome;
-
-signature_outcome signature_outcome_of(const signature_table *table, signature a);
-/* Whether both may be the same. */
-bool signature_agrees(const signature_outcome *a, const signature_outcome *b);
+/* Whether both may be the same, settled. */
+bool signature_agrees(signature_table *table, signature a, signature b);
 
 #endif

@@ -263,7 +263,6 @@ bool signature_tile_store(signature_tile_run *run, const ir_op *op) {
             if (!is_inside(tile, &walk))
                 continue;
             stored.value = tile->items[k];
-            stored.outcome = signature_outcome_of(run->setting->table, stored.value.mark);
             stored.cell = a.constant ? cell_in_row(&a, &row, i) : cell_of_store(run, &a, &walk);
             if (stored.cell >= 0)
                 signature_memory_store(run->memory, &stored);
