@@ -50,12 +50,14 @@ char *base_arena_copy(base_arena *arena, const char *text, size_t length);
 #define BASE_NEW_ARRAY(arena, type, n)                                                             \
     ((type *)base_arena_alloc((arena), sizeof(type) * (size_t)(n)))
 
-/* Appends to an arena array given by its pointer, count and capacity (int64_t lvalues). */
+/* Appends to an arena array given by its pointer, count and capacity (int64_t lvalues). The value
+ * is computed first: it may itself append to the array, or be an element of it. */
 #define BASE_PUSH(arena, array, count, capacity, value)                                            \
     do {                                                                                           \
+        const __typeof__(*(array)) base_pushed = (value);                                          \
         (array) =                                                                                  \
             base_arena_grow((arena), (array), (count), &(capacity), (count) + 1, sizeof *(array)); \
-        (array)[(count)++] = (value);                                                              \
+        (array)[(count)++] = base_pushed;                                                          \
     } while (0)
 
 #endif

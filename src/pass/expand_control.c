@@ -12,8 +12,10 @@
 /* Copies a kept tile cell by cell. */
 static void copy_array(expand_state *state, ir_value *to, ir_value *from) {
     ir_builder *b = &state->builder;
-    ir_value *bounds[3] = {ir_build_integer(b, BASE_I64, 0), ir_build_size(b, to->type.extent[0]),
-                           ir_build_integer(b, BASE_I64, 1)};
+    ir_value *first = ir_build_integer(b, BASE_I64, 0);
+    ir_value *end = ir_build_size(b, to->type.extent[0]);
+    ir_value *step = ir_build_integer(b, BASE_I64, 1);
+    ir_value *bounds[3] = {first, end, step};
     ir_op *loop = ir_build_op(b, IR_FOR, 3, bounds, 0, NULL, 1);
     ir_region *outer = b->region;
     b->region = loop->regions[0];

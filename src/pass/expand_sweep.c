@@ -146,9 +146,9 @@ static void sweep_axis_known(sweep_state *s, expand_place *place, int depth, int
         place->step[axis] = ir_build_integer(b, BASE_I64, 0);
         sweep_nest(s, place, depth + 1);
     } else if (full > 1) {
-        sweep_loop(s, place, depth,
-                   (expand_steps){.first = ir_build_integer(b, BASE_I64, 0),
-                                  .end = ir_build_integer(b, BASE_I64, full)});
+        ir_value *first = ir_build_integer(b, BASE_I64, 0);
+        ir_value *end = ir_build_integer(b, BASE_I64, full);
+        sweep_loop(s, place, depth, (expand_steps){.first = first, .end = end});
     }
     if (rest == 0)
         return;

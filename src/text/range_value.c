@@ -496,7 +496,8 @@ bool range_extent_not_negative(range *r, const layout_extent *extent) {
 bool range_extent_equal(range *r, const layout_extent *a, const layout_extent *b) {
     range_begin(r, RANGE_SIZES_KNOWN);
     int64_t difference = 1;
-    range_poly p = range_sub(range_of_extent(r, a), range_of_extent(r, b));
+    range_poly left = range_of_extent(r, a), right = range_of_extent(r, b);
+    range_poly p = range_sub(left, right);
     return range_is_constant(&p, &difference) && difference == 0;
 }
 

@@ -186,14 +186,15 @@ static inline program_position program_whole(thread_program *p, int slots) {
 static inline void program_any_terms(thread_program *p, layout_holder holder,
                                      program_position *position) {
     static const int strides[] = {0, 1, 1, 2, 3, 4, 8, 33};
-    int stride = strides[program_random(p, 8)];
+    int stride = strides[program_random(p, 8)], modulus;
     switch (program_random(p, 4)) {
     case 0:
         program_term(position, holder, 1, 1 << (1 + program_random(p, 3)), stride);
         program_term(position, holder, 4, 0, program_random(p, 6));
         break;
     case 1:
-        program_term(position, holder, 1 + program_random(p, 4), 1 + program_random(p, 6), stride);
+        modulus = 1 + program_random(p, 6);
+        program_term(position, holder, 1 + program_random(p, 4), modulus, stride);
         break;
     default:
         program_term(position, holder, 1, 0, stride);
@@ -545,8 +546,13 @@ static inline void program_step_in_lock(thread_program *p) {
 static void program_statements(thread_program *p, int count);
 
 static inline void program_loop(thread_program *p) {
-    base_dtype dtypes[3] = {program_dtype(p), program_dtype(p), program_number_dtype(p)};
-    int slots[3] = {program_slots(p), program_slots(p), 0};
+    base_dtype dtypes[3];
+    int slots[3] = {0, 0, 0};
+    dtypes[0] = program_dtype(p);
+    dtypes[1] = program_dtype(p);
+    dtypes[2] = program_number_dtype(p);
+    slots[0] = program_slots(p);
+    slots[1] = program_slots(p);
     if (program_chance(p, 50)) {
         dtypes[1] = dtypes[0];
         slots[1] = slots[0];
@@ -613,8 +619,10 @@ static inline void program_statement(thread_program *p) {
         return;
     if (kind >= 18 && p->depth > 1)
         kind = 0;
-    if (program_chance(p, 15))
-        program_load(p, program_dtype(p), program_slots(p));
+    if (program_chance(p, 15)) {
+        int slots = program_slots(p);
+        program_load(p, program_dtype(p), slots);
+    }
     kinds[kind](p);
     if (program_chance(p, 15))
         program_store(p, &p->values[program_random(p, p->count)]);
