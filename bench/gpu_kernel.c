@@ -83,9 +83,11 @@ static int pack_words(gpu_kernel *kernel, int *tensors) {
 }
 
 static bool compile(gpu_kernel *kernel, const machine *planned, const char *name,
-                    const text_argument *arguments, int count, FILE *errors) {
+                    const base_source *plan, const text_argument *arguments, int count,
+                    FILE *errors) {
     compile_request request = {.source = &kernel->source,
                                .kernel = name,
+                               .plan = plan,
                                .arguments = arguments,
                                .argument_count = count,
                                .machine = planned,
@@ -96,12 +98,13 @@ static bool compile(gpu_kernel *kernel, const machine *planned, const char *name
     base_text rendered;
     base_text_init(&rendered, &kernel->compiled.arena);
     base_diagnostics_render(&rendered, &kernel->compiled.diagnostics);
-    fprintf(errors, "%s: %s\n", name, rendered.bytes);
+    fprintf(errors, "%s: %s\n", kernel->source.name, rendered.bytes);
     return false;
 }
 
 bool gpu_kernel_open(gpu_kernel *kernel, gpu_system *gpu, const char *path, const char *name,
-                     const text_argument *arguments, int count, FILE *errors) {
+                     const base_source *plan, const text_argument *arguments, int count,
+                     FILE *errors) {
     memset(kernel, 0, sizeof *kernel);
     const machine *planned = machine_find(gpu->facts->machine);
     size_t length = 0;
@@ -110,8 +113,8 @@ bool gpu_kernel_open(gpu_kernel *kernel, gpu_system *gpu, const char *path, cons
         fprintf(errors, "%s: cannot be read, or no machine fits the device\n", path);
         return false;
     }
-    kernel->source = (base_source){name, kernel->text, length};
-    if (!compile(kernel, planned, name, arguments, count, errors))
+    kernel->source = (base_source){path, kernel->text, length};
+    if (!compile(kernel, planned, name, plan, arguments, count, errors))
         return false;
     int tensors = 0, words = pack_words(kernel, &tensors);
     char flag[64];
@@ -130,7 +133,7 @@ bool gpu_kernel_open(gpu_kernel *kernel, gpu_system *gpu, const char *path, cons
     compile_launch launch;
     if (gpu->device->vtable->load(gpu->device, &artifact, &kernel->module, &report) != RUNTIME_OK ||
         !compile_launch_of(compiled, kernel->words, &launch)) {
-        fprintf(errors, "%s: %s\n", name, report.text);
+        fprintf(errors, "%s: %s\n", kernel->source.name, report.text);
         return false;
     }
     kernel->launch = (runtime_launch){.pointers = kernel->pointers,

@@ -51,9 +51,11 @@ typedef struct gpu_kernel {
     int64_t words[GPU_WORDS];
 } gpu_kernel;
 
-/* Tensors are dense. False: why is printed. Close it in either case. */
+/* Tensors are dense. `name` NULL: the only kernel; `plan` NULL: the one that is made. False: why is
+ * printed. Close it in either case. */
 bool gpu_kernel_open(gpu_kernel *kernel, gpu_system *gpu, const char *path, const char *name,
-                     const text_argument *arguments, int count, FILE *errors);
+                     const base_source *plan, const text_argument *arguments, int count,
+                     FILE *errors);
 void gpu_kernel_close(gpu_kernel *kernel, gpu_system *gpu);
 
 typedef struct gpu_graph {

@@ -111,7 +111,7 @@ static bool open_side(transposition *problem, bench_side *side, const char *fold
     char path[4096];
     snprintf(path, sizeof path, "%s/transpose.croft", folder);
     if (!gpu_kernel_open(&side->kernel, problem->gpu, path,
-                         side->scatters ? "scatter" : "transpose", arguments,
+                         side->scatters ? "scatter" : "transpose", NULL, arguments,
                          side->scatters ? 4 : 5, stderr))
         return false;
     side->kernel.pointers[0] = problem->source;

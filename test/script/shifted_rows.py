@@ -1,5 +1,5 @@
-"""Rows shifted by where they begin between vectors: every example on the simulator, within the bound
-of the reference, some of them with the bits of the cpu; and what plans may not shift.
+"""Rows shifted by where they begin between vectors: every example on the simulator, within the
+bound of the reference, some of them with the bits of the cpu; and what plans may not shift.
 
 tier: check
 builds: release
@@ -52,7 +52,7 @@ CROSSED = """kernel crossed(x: in f32[R, N], y: inout f32[R, N]) {
 
 
 def edit(plan, digits, shift, width, keep_steps=True):
-    """The plan with the axis of the row on these digits, shifted; None where it has no such axis."""
+    """The plan with the axis of the row on these digits, shifted; None where it has none."""
     found = re.search(r"^axis (\S+) +(?!group| )(.*)\n", plan, re.MULTILINE)
     if not found or " step *" in plan:
         return None
@@ -115,16 +115,18 @@ def check_examples():
 
 
 def check_parts():
-    """A block of rows that may be longer, in the types that tensors have; the weights are not aligned
-    with them."""
+    """A block of rows that may be longer, in the types that tensors have; the weights are not
+    aligned with them."""
     path = SCRATCH / "part.croft"
     path.write_text(PART)
     types = ["f32", "f16", "bf16", "i32", "i8"]
-    for turn, (block, wide) in enumerate(((5, 7), (127, 128), (126, 131), (260, 263), (300, 131))):
+    blocks = ((5, 7), (127, 128), (126, 131), (260, 263), (300, 131))
+    for turn, (block, wide) in enumerate(blocks):
         for k, dtype in enumerate(types):
             machine, digits = DIGITS[(turn + k) % len(DIGITS)]
             kind, end = ("randint", ":-9:9") if dtype[0] == "i" else ("randn", "")
-            words = [f"B={block}", f"w={kind}:{wide}{end}:{dtype}", f"x={kind}:5x{wide}{end}:{dtype}"]
+            words = [f"B={block}", f"w={kind}:{wide}{end}:{dtype}",
+                     f"x={kind}:5x{wide}{end}:{dtype}"]
             check("part", path, words, block, machine, digits, ["x.0", "y.0"][k % 2],
                   on_cpu=turn == k)
 
