@@ -43,6 +43,13 @@ static bool refuse(const reader *r, const char *name, const char *found, const c
     return false;
 }
 
+static bool missing(const reader *r, const char *name, const char *expected) {
+    base_diagnostic *d = base_diagnostics_add(r->diagnostics, "missing-argument", nowhere,
+                                              "no argument for the parameter `%.200s`", name);
+    d->expected = base_diagnostics_text(r->diagnostics, "`%.200s=` %s", name, expected);
+    return false;
+}
+
 /* ---- names ---- */
 static bool is_known(const reader *r, const cli_pair *pair) {
     for (int i = 0; i < r->module->parameter_count; i++)
@@ -136,7 +143,7 @@ static bool read_array(const reader *r, int index) {
     cli_array *array = &r->inputs->arrays[index];
     const cli_pair *pair = find_pair(r, parameter->name);
     if (pair == NULL)
-        return refuse(r, parameter->name, NULL, "an array such as x=randn:4x8");
+        return missing(r, parameter->name, "an array such as randn:4x8");
     const char *value = split_inout(r, index, pair->value);
     bool made = cli_generate_is_spec(value)
                     ? cli_generate(value, parameter->name, r->options->seed, &parameter->dtype,
@@ -155,7 +162,7 @@ static bool read_array(const reader *r, int index) {
 static bool read_number(const reader *r, const char *name, double *value) {
     const cli_pair *pair = find_pair(r, name);
     if (pair == NULL)
-        return refuse(r, name, NULL, "a number");
+        return missing(r, name, "a number");
     return base_number_parse(pair->value, strlen(pair->value), value) ||
            refuse(r, name, pair->value, "a number");
 }

@@ -8,6 +8,7 @@
 #include "job.h"
 #include "npy.h"
 #include "output.h"
+#include "simulate.h"
 
 #include "ir/print.h"
 #include "target/target.h"
@@ -54,8 +55,10 @@ static int print_checked(cli_job *job) {
     return CLI_EXIT_OK;
 }
 
-/* Without --kernel every kernel of the file is checked. */
+/* Without --kernel every kernel of the file is checked; IR text is verified. */
 int cli_check(const cli_options *options) {
+    if (cli_is_ir_text(options->file))
+        return cli_check_ir(options);
     if (options->kernel != NULL)
         return inspect(options, COMPILE_TO_TILE, print_checked);
     cli_job job;

@@ -1,6 +1,7 @@
 /* croft: the command. Chooses a command by its name; each stands in a file of its own. */
 #include "croft.h"
 #include "options.h"
+#include "simulate.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -22,26 +23,34 @@ static int command_help(const cli_options *options) {
 typedef struct command_row {
     const char *name;
     int (*run)(const cli_options *options);
-    bool needs_file;
+    bool needs_file, kernels_only;
 } command_row;
 
 static const command_row commands[] = {
-    {"run", cli_run, true},          {"check", cli_check, true},
-    {"emit", cli_emit, true},        {"plan", cli_plan, true},
-    {"explain", cli_explain, true},  {"show", cli_show, true},
-    {"opt", cli_opt, false},         {"layout", cli_layout, false},
-    {"devices", cli_devices, false}, {"version", command_version, false},
-    {"help", command_help, false},
+    {"run", cli_run, true, false},          {"check", cli_check, true, false},
+    {"emit", cli_emit, true, true},         {"plan", cli_plan, true, true},
+    {"explain", cli_explain, true, true},   {"show", cli_show, true, false},
+    {"opt", cli_opt, false, false},         {"layout", cli_layout, false, false},
+    {"devices", cli_devices, false, false}, {"version", command_version, false, false},
+    {"help", command_help, false, false},
 };
 
 static int command_dispatch(const cli_options *options) {
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(options->command, commands[i].name) != 0)
             continue;
-        if (!commands[i].needs_file || options->file != NULL)
-            return commands[i].run(options);
-        fprintf(stderr, "croft: %s needs a file\n", options->command);
-        return CLI_EXIT_USAGE;
+        if (commands[i].needs_file && options->file == NULL) {
+            fprintf(stderr, "croft: %s needs a file\n", options->command);
+            return CLI_EXIT_USAGE;
+        }
+        if (commands[i].kernels_only && cli_is_ir_text(options->file)) {
+            fprintf(stderr,
+                    "croft: %s takes kernels; IR text is for `croft check`, `croft opt` and "
+                    "`croft run --target sim`\n",
+                    options->command);
+            return CLI_EXIT_USAGE;
+        }
+        return commands[i].run(options);
     }
     fprintf(stderr, "croft: unknown command: %.200s\n(`croft --help` lists them)\n",
             options->command);

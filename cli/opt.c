@@ -1,4 +1,4 @@
-/* opt: passes on IR text of any level.
+/* opt: passes on IR text of any level; check of such a text.
  *
  *     croft opt -p fold,dead k.ir                     the module after the two passes
  *     croft opt k.ir --machine cpu-avx2               the rest of the pipeline, planned
@@ -48,12 +48,23 @@ static void check_length(opt_job *job) {
     d->expected = base_diagnostics_text(&job->diagnostics, "less than %d bytes", CLI_TEXT_LIMIT);
 }
 
+/* A kernel in the place of IR text is told at its first line. */
+static void hint_kernel_text(opt_job *job, int first) {
+    const char *end = strrchr(job->options->file, '.');
+    if (end != NULL && strcmp(end, ".croft") == 0 && job->diagnostics.count > first)
+        job->diagnostics.items[first].hint =
+            "a kernel becomes IR text by `croft emit --level tile FILE.croft -o k.ir`";
+}
+
 static bool read_module(opt_job *job) {
     int before = job->diagnostics.count;
     check_length(job);
     ir_module *written = text_ir_parse_in_place(&job->arena, &job->source, &job->diagnostics);
-    if (written == NULL || job->diagnostics.count > before ||
-        !verify_module(written, NULL, &job->diagnostics))
+    if (written == NULL) {
+        hint_kernel_text(job, before);
+        return false;
+    }
+    if (job->diagnostics.count > before || !verify_module(written, NULL, &job->diagnostics))
         return false;
     job->module = text_ir_parse(&job->arena, &job->source, &job->diagnostics);
     return job->module != NULL;
@@ -205,16 +216,31 @@ static int opt_usage(const cli_options *options, opt_job *job) {
     return cli_passes_options(options, &job->stop_after) ? CLI_EXIT_OK : CLI_EXIT_USAGE;
 }
 
-int cli_opt(const cli_options *options) {
-    if (options->list) {
-        cli_passes_list(stdout);
+static int check_usage(const cli_options *options, opt_job *job) {
+    (void)job;
+    if (options->pair_count == 0 && !options->check_passes && options->kernel == NULL)
         return CLI_EXIT_OK;
-    }
+    fputs("croft: an IR text is checked as it stands: no values and no other kernel\n", stderr);
+    return CLI_EXIT_USAGE;
+}
+
+static int check_run(opt_job *job) {
+    if (!cli_read_file(&job->arena, job->options->file, &job->source, &job->diagnostics))
+        return CLI_EXIT_SYSTEM;
+    if (!read_module(job))
+        return CLI_EXIT_DIAGNOSTICS;
+    printf("%s: kernel %s of level %s is fine\n", job->options->file, job->module->name,
+           ir_level_name(job->module->level));
+    return CLI_EXIT_OK;
+}
+
+static int run_job(const cli_options *options, int (*usage)(const cli_options *, opt_job *),
+                   int (*run)(opt_job *job)) {
     opt_job *job = calloc(1, sizeof *job); /* what setjmp would not restore stands outside */
     if (job == NULL)
         return CLI_EXIT_SYSTEM;
     job->options = options;
-    int status = opt_usage(options, job);
+    int status = usage(options, job);
     jmp_buf exhausted;
     base_arena_init(&job->arena, base_allocator_default(), &exhausted);
     base_diagnostics_init(&job->diagnostics, &job->arena);
@@ -222,11 +248,22 @@ int cli_opt(const cli_options *options) {
         fputs("croft: out of memory\n", stderr);
         status = CLI_EXIT_SYSTEM;
     } else if (status == CLI_EXIT_OK) {
-        status = opt_run(job);
+        status = run(job);
         cli_print_diagnostics(&job->diagnostics);
     }
     cli_inputs_free(&job->inputs);
     base_arena_free(&job->arena);
     free(job);
     return status;
+}
+
+int cli_opt(const cli_options *options) {
+    if (!options->list)
+        return run_job(options, opt_usage, opt_run);
+    cli_passes_list(stdout);
+    return CLI_EXIT_OK;
+}
+
+int cli_check_ir(const cli_options *options) {
+    return run_job(options, check_usage, check_run);
 }

@@ -17,7 +17,7 @@ void cli_options_usage(FILE *out) {
         "croft: numeric kernels from short texts\n"
         "\n"
         "  croft run FILE.croft [NAME=VALUE ...]   run a kernel on arrays\n"
-        "  croft check FILE.croft [NAME=VALUE ...] report what is wrong with it\n"
+        "  croft check FILE.croft [NAME=VALUE ...] report what is wrong with it; verify FILE.ir\n"
         "  croft emit FILE.croft [NAME=VALUE ...]  print the source for a target\n"
         "  croft plan FILE.croft [NAME=VALUE ...]  print how it is mapped to the machine\n"
         "  croft explain FILE.croft [NAME=VALUE ...]  who owns what, what moves, and at what "

@@ -73,6 +73,7 @@ int cli_plan(const cli_options *options);
 int cli_explain(const cli_options *options);
 int cli_show(const cli_options *options);
 int cli_opt(const cli_options *options);
+int cli_check_ir(const cli_options *options); /* `check` of FILE.ir */
 int cli_layout(const cli_options *options);
 int cli_devices(const cli_options *options);
 

@@ -138,6 +138,9 @@ int cli_simulate_job(cli_job *job, cli_array *const *arrays, const ir_constant *
     free(words);
     if (status != CLI_EXIT_OK)
         return status;
+    if (job->options->check && job->compiled.log.erased > 0)
+        printf("layouts: the kernel's own are erased on %s; --machine sm_90 keeps them\n",
+               job->machine->name);
     return cli_simulate(job->compiled.module, sizes, arrays, scalars, job->options->check);
 }
 

@@ -24,7 +24,7 @@ typedef struct printer {
     base_text *out;
     const ir_module *module;
     ir_labels labels;
-    bool facts;
+    bool facts, unlocated;
 } printer;
 
 static printer printer_for(base_text *out, const ir_module *module, bool facts) {
@@ -140,7 +140,7 @@ static void print_extent(const printer *p, const layout_extent *extent) {
 }
 
 static void print_location(const printer *p, base_location location) {
-    if (p->facts && location.line != 0)
+    if (p->facts && !p->unlocated && location.line != 0)
         base_text_format(p->out, " @%" PRId32 ":%" PRId32 "+%" PRId32, location.line,
                          location.column, location.length);
 }
@@ -682,5 +682,6 @@ void ir_module_print(base_text *out, const ir_module *module, bool facts) {
 
 void ir_op_print(base_text *out, const ir_module *module, const ir_op *op) {
     printer p = printer_for(out, module, true);
+    p.unlocated = true;
     print_op(&p, op);
 }

@@ -7,7 +7,8 @@
 #include "ir/module.h"
 
 void ir_module_print(base_text *out, const ir_module *module, bool facts);
-/* One op on one line as ir_module_print writes it, without its regions: for verifier findings. */
+/* One op on one line as ir_module_print writes it, without its regions and its location, which a
+ * finding tells beside it: for findings. */
 void ir_op_print(base_text *out, const ir_module *module, const ir_op *op);
 
 /* ---- words of the text form, for its reader ---- */

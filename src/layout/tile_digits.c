@@ -143,7 +143,7 @@ static bool read_lists(tile_reader *r, const layout_tile *tile, list *sizes, lis
         list *l = size ? sizes : shifts;
         if (!size && !tile_word_is(r, at, length, "shift")) {
             tile_fault(r, TILE_FAULT_ARGUMENT, at, length == 0 ? 1 : length,
-                       "digits has the arguments size and shift");
+                       "digits takes size, shift and no other argument");
             tile_propose(r, at, length,
                          r->text[at] == 's' && length > 1 && r->text[at + 1] == 'h' ? "shift"
                                                                                     : "size");

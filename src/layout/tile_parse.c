@@ -73,7 +73,8 @@ static bool unknown_keyword(tile_reader *r, const arguments *a, size_t at, size_
         base_text_format(&known, "%s%s", i == 0 ? "" : ", ", a->keywords[i].name);
     }
     const char *nearest = nearest_name(r, at, length, names, count);
-    tile_fault(r, TILE_FAULT_ARGUMENT, at, length, "%s has the arguments %s", a->form, known.bytes);
+    tile_fault(r, TILE_FAULT_ARGUMENT, at, length, "%s takes %s and no other argument", a->form,
+               known.bytes);
     if (nearest != NULL)
         tile_propose(r, at, length, "%s", nearest);
     return false;

@@ -17,6 +17,8 @@
 
 #include "layout/tile.h"
 
+#include <string.h>
+
 static bool any_fixed(const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
         if (op->attributes.layout != NULL)
@@ -82,8 +84,12 @@ static const char *layout_text(pass_context *context, const ir_value *fixer) {
     return text.bytes;
 }
 
-/* "`v`", or where it is computed. */
-static const char *value_text(pass_context *context, const ir_value *value) {
+/* "`v`", or where it is computed; `placed`: both, of one of two values with one name. */
+static const char *value_text(pass_context *context, const ir_value *value, bool placed) {
+    if (placed && value->definer != NULL)
+        return base_diagnostics_text(context->diagnostics, "`%.100s` of %d:%d", value->name,
+                                     (int)value->definer->location.line,
+                                     (int)value->definer->location.column);
     if (value->name != NULL || value->definer == NULL)
         return base_diagnostics_text(context->diagnostics, "`%.100s`",
                                      value->name != NULL ? value->name : "?");
@@ -106,7 +112,8 @@ static bool refuse_conflict(const ir_module *module, pass_context *context) {
     const ir_value *b = analysis_owners_operand(module->arena, module, op, second);
     a = a == NULL ? first : a;
     b = b == NULL ? second : b;
-    const char *left = value_text(context, a), *right = value_text(context, b);
+    bool alike = a->name != NULL && b->name != NULL && strcmp(a->name, b->name) == 0;
+    const char *left = value_text(context, a, alike), *right = value_text(context, b, alike);
     const char *owner = layout_text(context, first);
     base_diagnostic *item = base_diagnostics_add(
         d, "layout-conflict", op->location, "%s and %s belong to different threads", left, right);

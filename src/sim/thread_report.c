@@ -99,17 +99,11 @@ const char *sim_cell_name(sim_team *team, const sim_parameter *tensor, int64_t f
     return out.bytes;
 }
 
-/* The op as IR, without its location. */
 static const char *op_text(sim_team *team, const ir_op *op) {
     base_text line;
     base_text_init(&line, team->diagnostics->arena);
     ir_op_print(&line, team->module, op);
-    const char *located = line.bytes;
-    for (const char *at = line.bytes; (at = strstr(at, " @")) != NULL; at++)
-        located = at;
-    return located == line.bytes
-               ? line.bytes
-               : base_arena_copy(line.arena, line.bytes, (size_t)(located - line.bytes));
+    return line.bytes;
 }
 
 /* ---- findings ---- */

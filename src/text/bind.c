@@ -144,7 +144,9 @@ static void check_presence(binder *b) {
         base_diagnostic *item =
             report(b, "missing-argument", parameter->location,
                    TEXT("no argument for the parameter `%s`", parameter->name->text));
-        item->expected = TEXT("`%s=` %s", parameter->name->text, rows[parameter->kind].expected);
+        bool written = parameter->kind == TEXT_PARAMETER_TENSOR && parameter->mode == IR_OUT;
+        item->expected = TEXT("`%s=` %s", parameter->name->text,
+                              written ? "an array to write" : rows[parameter->kind].expected);
     }
     for (int64_t i = 0; i < b->kernel->size_count; i++)
         check_kind(b, &b->of_size[i], TEXT_ARGUMENT_NUMBER, "an integer", b->kernel->sizes[i].name,

@@ -432,8 +432,9 @@ static bool check_count(lowerer *l, const text_expression *node, const function_
                      row->least, row->least == 1 ? "" : "s");
     item->found = lower_text(l, "%d", positional);
     item->expected = row->usage;
-    item->hint = row->least == 1 ? "one tile or scalar stands between the parentheses"
-                                 : "values stand between the parentheses, separated by commas";
+    item->hint = row->kind == CONVERT ? "the second is the layout that t gets"
+                 : row->least == 1    ? "one tile or scalar stands between the parentheses"
+                                      : "values stand between the parentheses, separated by commas";
     if (second && row->kind == REDUCE) {
         bool extreme = row->code == IR_MONOID_MAX || row->code == IR_MONOID_MIN;
         item->hint = extreme ? lower_text(l, "of two values: `%simum(a, b)`", row->text)

@@ -22,6 +22,18 @@ static const text_layout *reject_layout(lowerer *l, const text_expression *node)
     if (node->kind == TEXT_EXPRESSION_NAME && index < 0)
         item->hint = lower_text(l, "declare it in the list: `%s: layout = identity(1024, slots=4)`",
                                 node->name->text);
+    else if (node->kind == TEXT_EXPRESSION_CALL)
+        item->hint = "layouts begin with bits, identity, blocked_cyclic, digits or gf2";
+    return NULL;
+}
+
+/* The smallest identity of so many threads that holds so many elements; NULL: none that a kernel
+ * may have. */
+static const char *identity_of(lowerer *l, int64_t threads, int64_t elements) {
+    for (int64_t slots = 1; slots <= 32; slots *= 2)
+        if (threads * slots >= elements && (threads & (threads - 1)) == 0)
+            return lower_text(l, "identity(%" PRId64 ", slots=%" PRId64 ")", threads * slots,
+                              slots);
     return NULL;
 }
 
@@ -39,7 +51,12 @@ static const text_layout *with_threads(lowerer *l, const text_layout *layout, ba
         lower_text(l, "`%.200s` with %" PRId64 " threads", layout->spelling, layout->threads);
     item->expected =
         lower_text(l, "%" PRId64 " threads, as `%.200s`", l->layout->threads, l->layout->spelling);
-    item->hint = "slots may differ, threads may not";
+    const char *legal = identity_of(l, l->layout->threads, layout->size);
+    item->hint = legal == NULL ? "slots may differ, threads may not"
+                               : lower_text(l,
+                                            "slots may differ, threads may not: legal is, for "
+                                            "one, `%s`",
+                                            legal);
     return NULL;
 }
 
@@ -67,16 +84,6 @@ static const text_layout *layout_argument(lowerer *l, const text_expression *nod
 }
 
 /* ---- the tile ---- */
-/* The smallest identity of the same threads that holds so many elements; NULL: none that a kernel
- * may have. */
-static const char *larger_identity(lowerer *l, const text_layout *layout, int64_t elements) {
-    for (int64_t slots = 1; slots <= 32; slots *= 2)
-        if (layout->threads * slots >= elements && (layout->threads & (layout->threads - 1)) == 0)
-            return lower_text(l, "`identity(%" PRId64 ", slots=%" PRId64 ")` has enough",
-                              layout->threads * slots, slots);
-    return NULL;
-}
-
 static bool holds_tile(lowerer *l, const text_layout *layout, const layout_extent *extent,
                        base_location at) {
     int64_t elements = 0;
@@ -102,7 +109,9 @@ static bool holds_tile(lowerer *l, const text_layout *layout, const layout_exten
     item->found = lower_text(l, "`%.200s`", layout->spelling);
     item->expected = exact ? "as many elements: with `xor` none is left over"
                            : lower_text(l, "at least %" PRId64 " elements", elements);
-    item->hint = larger_identity(l, layout, elements);
+    const char *larger = identity_of(l, layout->threads, elements);
+    if (larger != NULL)
+        item->hint = lower_text(l, "`%s` has enough", larger);
     return false;
 }
 

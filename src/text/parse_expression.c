@@ -344,7 +344,9 @@ static text_expression *parse_primary(text_parser *parser) {
             return node;
         node->parenthesised = true;
         if (parser->token.kind == TEXT_MARK_COMMA) {
-            text_parser_error(parser, "`)`")->hint = "there are no tuples";
+            text_parser_error(parser, "`)`")->hint =
+                "there are no tuples; layouts in a kernel begin with bits, identity, "
+                "blocked_cyclic, digits or gf2";
             return reported_expression(parser, at);
         }
         if (!text_parser_expect(parser, TEXT_MARK_CLOSE_PARENTHESIS, "after the expression"))

@@ -78,6 +78,21 @@ def check_words():
                               (["run", SOFTMAX, "x=randn:2x4:float16", "y=-"], 3, "such as f16")):
         result = croft(*words)
         case(f"words_{'_'.join(words)}", result.code == code and said in result.text, result)
+    text = command.SCRATCH / "k.ir"
+    text.write_text(croft("emit", SOFTMAX, "--level", "tile").out)
+    for verb in ("emit", "plan", "explain"):
+        result = croft(verb, text)
+        case(f"{verb}_takes_no_ir_text", result.code == 2 and "`croft check`" in result.err, result)
+    result = croft("check", text)
+    case("check_takes_ir_text", result.code == 0 and "of level tile is fine" in result.out, result)
+    result = croft("check", text, "N=4")
+    case("check_of_ir_text_takes_no_values", result.code == 2, result)
+    result = croft("opt", SOFTMAX)
+    case("opt_of_a_kernel_says_how", result.code == 3 and "croft emit --level tile" in result.err,
+         result)
+    result = croft("run", SOFTMAX, "x=ones:2x4")
+    case("a_missing_output_is_written",
+         result.code == 3 and "expected: `y=` an array to write\n" in result.err, result)
     wrong = croft("run", SOFTMAX, "x=ones:4", "y=-")
     case("a_wrong_rank_is_one_finding",
          wrong.code == 3 and wrong.err.count("error:") == 1 and "rank-mismatch" in wrong.err, wrong)

@@ -50,6 +50,13 @@ def check_page():
     result = command.croft("opt", "-p", "dead", write(racy))
     command.case("page_program_without_sync_verified", result.code == 3 and
                  all(slug in result.err for slug in ("[token-state]", "[hazard-race]")), result)
+    result = command.croft("check", write(racy))
+    command.case("page_program_without_sync_checked", result.code == 3 and
+                 all(slug in result.err for slug in ("[token-state]", "[hazard-race]")) and
+                 "found: %r = get %s[vector %from], %w : f32(1)\n" in result.err, result)
+    result = command.croft("check", write(text))
+    command.case("page_program_checked", result.code == 0 and
+                 result.out.endswith("k.ir: kernel reverse of level thread is fine\n"), result)
     result = run(text, "x=arange:2x9", "y=-")
     command.case("shape_that_does_not_fit", result.code == 3 and
                  "found: f32[2, 9]\n  expected: f32[R, 8]" in result.err, result)
@@ -94,7 +101,7 @@ def main():
             ("outside", RACE.replace("team 64", "team 128"), ["x=arange:128"], 1, "sim-outside"),
             ("not_structure", RACE.replace("lane*1 + subgroup*32] mask", "vector %v] mask").replace(
                 "%x[vector %v]", "%x[vector %n, 0]"), ["x=ones:4"], 3, "access|sim-refused|ir-"),
-            ("no_input", RACE, [], 3, "argument-value"),
+            ("no_input", RACE, [], 3, "missing-argument"),
             ("unknown_name", RACE, ["x=ones:4", "z=1"], 3, "unknown-name"),
             ("wrong_rank", RACE, ["x=ones:4x4"], 3, "argument-value"),
             ("not_thread", "kernel @k() level tile\n{\n}\n", [], 3, "sim-refused"),

@@ -243,6 +243,29 @@ static void a_conflict_names_both_values_and_both_layouts(void **unused) {
     kernel_fixture_free(&f);
 }
 
+static void two_values_of_one_name_have_their_places(void **unused) {
+    (void)unused;
+    kernel_fixture f;
+    open(&f,
+         HEAD O P "v = x[r, o]\nif r == 0 { v = convert(x[r, p], identity(64)) }\n"
+                  "y[r, o] = v\n}\n",
+         NULL, "bits(3, 4, 5, 0, 1, 2)");
+    const char *text = kernel_rendered(&f);
+    assert_non_null(strstr(text, "error: `v` of 5:5 and `v` of 6:17 belong to different threads"));
+    kernel_fixture_free(&f);
+}
+
+static void threads_that_differ_come_with_a_layout_of_the_others(void **unused) {
+    (void)unused;
+    kernel_fixture f;
+    open(&f,
+         HEAD "v = x[r, arange(64, identity(64))]\n"
+              "y[r, arange(64, identity(64, slots=2))] = v\n}\n",
+         NULL, "identity(64)");
+    assert_non_null(strstr(kernel_rendered(&f), "legal is, for one, `identity(64, slots=1)`"));
+    kernel_fixture_free(&f);
+}
+
 static void a_layout_that_is_missing_or_of_another_kind_is_reported(void **unused) {
     (void)unused;
     const char *text = HEAD END;
@@ -290,6 +313,8 @@ int main(void) {
         cmocka_unit_test(what_is_wrong_is_said_where_it_stands),
         cmocka_unit_test(a_conflict_names_both_values_and_both_layouts),
         cmocka_unit_test(the_hash_knows_layouts_and_no_order),
+        cmocka_unit_test(two_values_of_one_name_have_their_places),
+        cmocka_unit_test(threads_that_differ_come_with_a_layout_of_the_others),
         cmocka_unit_test(a_layout_that_is_missing_or_of_another_kind_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
