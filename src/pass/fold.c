@@ -4,6 +4,8 @@
  *     %b = floordiv %n, 2         size N // 2         when it is not
  *     %c = mul %x, 1              %x
  *     %d = select %k, %x, %x      %x
+ *     for 3, 4, 1 (%i) {..}       its body, with 3 for %i
+ *     for 3, 3, 1 (%i) {..}       nothing
  *
  * One walk in program order; uses are rewritten on the way. On floats only what keeps every bit:
  * x * 1 and x / 1, never x + 0 or x * 0. It reassociates nothing.
@@ -210,6 +212,64 @@ static void fold_carries(fold_state *state, ir_op *op) {
     }
 }
 
+/* ---- loops ---- */
+typedef enum trips { TRIPS_ANY, TRIPS_NONE, TRIPS_ONE } trips;
+
+/* By constant bounds. At level mapped carries have storage of their own: loops stay. */
+static trips trips_of(const fold_state *state, const ir_op *op) {
+    const ir_constant *bound[3];
+    for (int i = 0; i < 3; i++)
+        bound[i] = constant_of(op->operands[i]);
+    if (state->module->level == IR_MAPPED || bound[0] == NULL || bound[1] == NULL)
+        return TRIPS_ANY;
+    int64_t lo = bound[0]->integer, hi = bound[1]->integer;
+    if (lo >= hi)
+        return TRIPS_NONE;
+    bool one = bound[2] != NULL && bound[2]->integer > 0 &&
+               (uint64_t)hi - (uint64_t)lo <= (uint64_t)bound[2]->integer;
+    return one ? TRIPS_ONE : TRIPS_ANY;
+}
+
+/* Values can go on in place of one another all the way through the loop. */
+static bool passes_through(const fold_state *state, const ir_op *op) {
+    const ir_region *body = op->regions[0];
+    const ir_op *yield = ir_region_yield(body);
+    bool equal = ir_type_equal(state->module, &op->operands[0]->type, &body->arguments[0]->type);
+    for (int i = 0; i < op->result_count && equal; i++) {
+        const ir_type *type = &op->results[i]->type;
+        equal = ir_type_equal(state->module, &op->operands[3 + i]->type, type) &&
+                ir_type_equal(state->module, &body->arguments[1 + i]->type, type) &&
+                ir_type_equal(state->module, &resolve(state, yield->operands[i])->type, type);
+    }
+    return equal;
+}
+
+static void fold_region(fold_state *state, ir_region *region);
+
+/* A loop that runs once is its body; true when the op is gone. */
+static bool fold_loop(fold_state *state, ir_op *op) {
+    trips count = trips_of(state, op);
+    if (count == TRIPS_ANY || !passes_through(state, op))
+        return false;
+    ir_region *body = op->regions[0];
+    for (int i = 0; i < body->argument_count && count == TRIPS_ONE; i++)
+        state->forward[body->arguments[i]->number] = op->operands[i == 0 ? 0 : 2 + i];
+    if (count == TRIPS_ONE)
+        fold_region(state, body);
+    const ir_op *yield = ir_region_yield(body);
+    for (int i = 0; i < op->result_count; i++)
+        state->forward[op->results[i]->number] =
+            count == TRIPS_ONE ? yield->operands[i] : op->operands[3 + i];
+    for (ir_op *inner = body->first, *next; inner != yield && count == TRIPS_ONE; inner = next) {
+        next = inner->next;
+        ir_op_remove(inner);
+        ir_op_insert_before(op, inner);
+    }
+    ir_op_remove(op);
+    state->changed = true;
+    return true;
+}
+
 static void fold_region(fold_state *state, ir_region *region) {
     for (int i = 0; i < region->argument_count; i++)
         resolve_type(state, &region->arguments[i]->type);
@@ -219,6 +279,8 @@ static void fold_region(fold_state *state, ir_region *region) {
             resolve_use(state, &op->operands[i]);
         for (int i = 0; i < op->result_count; i++)
             resolve_type(state, &op->results[i]->type);
+        if (op->opcode == IR_FOR && fold_loop(state, op))
+            continue;
         if (op->opcode == IR_FOR)
             fold_carries(state, op);
         for (int i = 0; i < op->region_count; i++)

@@ -210,8 +210,51 @@ static bool fold_arithmetic(const ir_op *op, const ir_constant *v, bool exact,
     return fold_integer(op->opcode, result->dtype, operands, &result->integer);
 }
 
+/* The value of the op on the constants v. */
+static bool fold_op(const ir_op *op, const ir_constant *v, ir_constant *folded) {
+    /* The reference evaluates level tile unrounded: what is folded there must not have rounded. */
+    bool exact = op->results[0]->type.form == IR_FORM_TILE;
+    *folded = (ir_constant){.dtype = op->results[0]->type.dtype};
+    switch (ir_op_describe(op->opcode)->shape) {
+    case IR_SHAPE_UNARY:
+    case IR_SHAPE_BINARY:
+    case IR_SHAPE_TERNARY:
+        return fold_arithmetic(op, v, exact, folded);
+    case IR_SHAPE_COMPARE:
+        return fold_compare(op->opcode, v, &folded->integer);
+    case IR_SHAPE_SELECT:
+        *folded = v[v[0].integer != 0 ? 1 : 2];
+        return true;
+    case IR_SHAPE_CONVERT:
+        return op->opcode == IR_CAST && fold_cast(&v[0], op->attributes.rounding, folded) &&
+               (!exact || cast_is_exact(&v[0], folded));
+    case IR_SHAPE_LEAF:
+    case IR_SHAPE_ACCESS:
+    case IR_SHAPE_REGION:
+    case IR_SHAPE_OTHER:
+        break;
+    }
+    return false;
+}
+
+bool pass_fold_integers(const ir_op *op, const int64_t v[3], int64_t *result) {
+    ir_constant constants[MAX_OPERANDS] = {{0}}, folded;
+    if (op->operand_count < 1 || op->operand_count > MAX_OPERANDS || op->result_count != 1 ||
+        base_dtype_is_float(op->results[0]->type.dtype))
+        return false;
+    for (int i = 0; i < op->operand_count; i++) {
+        constants[i] = (ir_constant){.dtype = op->operands[i]->type.dtype, .integer = v[i]};
+        if (base_dtype_is_float(constants[i].dtype))
+            return false;
+    }
+    if (!fold_op(op, constants, &folded))
+        return false;
+    *result = folded.integer;
+    return true;
+}
+
 bool pass_fold_constant(const ir_op *op, ir_constant *result) {
-    ir_constant v[MAX_OPERANDS] = {{0}};
+    ir_constant v[MAX_OPERANDS] = {{0}}, folded;
     if (op->operand_count < 1 || op->operand_count > MAX_OPERANDS || op->result_count != 1)
         return false;
     for (int i = 0; i < op->operand_count; i++) {
@@ -220,34 +263,7 @@ bool pass_fold_constant(const ir_op *op, ir_constant *result) {
             return false;
         v[i] = definer->attributes.constant;
     }
-    ir_constant folded = {.dtype = op->results[0]->type.dtype};
-    /* The reference evaluates level tile unrounded: what is folded there must not have rounded. */
-    bool exact = op->results[0]->type.form == IR_FORM_TILE;
-    bool done = false;
-    switch (ir_op_describe(op->opcode)->shape) {
-    case IR_SHAPE_UNARY:
-    case IR_SHAPE_BINARY:
-    case IR_SHAPE_TERNARY:
-        done = fold_arithmetic(op, v, exact, &folded);
-        break;
-    case IR_SHAPE_COMPARE:
-        done = fold_compare(op->opcode, v, &folded.integer);
-        break;
-    case IR_SHAPE_SELECT:
-        folded = v[v[0].integer != 0 ? 1 : 2];
-        done = true;
-        break;
-    case IR_SHAPE_CONVERT:
-        done = op->opcode == IR_CAST && fold_cast(&v[0], op->attributes.rounding, &folded) &&
-               (!exact || cast_is_exact(&v[0], &folded));
-        break;
-    case IR_SHAPE_LEAF:
-    case IR_SHAPE_ACCESS:
-    case IR_SHAPE_REGION:
-    case IR_SHAPE_OTHER:
-        break;
-    }
-    if (!done || (base_dtype_is_float(folded.dtype) && isnan(folded.real)))
+    if (!fold_op(op, v, &folded) || (base_dtype_is_float(folded.dtype) && isnan(folded.real)))
         return false;
     *result = folded;
     return true;

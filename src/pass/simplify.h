@@ -10,6 +10,9 @@
  * is no constant, the op has no exact rule here (functions), or the result is a NaN. */
 bool pass_fold_constant(const ir_op *op, ir_constant *result);
 
+/* The same of an op on integers and bools alone, for any numbers in place of its operands. */
+bool pass_fold_integers(const ir_op *op, const int64_t v[3], int64_t *result);
+
 /* Attributes of pure ops and loads agree (not their operands and types). */
 bool pass_attributes_equal(const ir_op *a, const ir_op *b);
 /* What the attributes say, without names and value numbers. */

@@ -92,10 +92,10 @@ static bool goes_on_as(const ir_value *from, const ir_value *to) {
     return weaker || same_token_type(from, to);
 }
 
-static bool put_state_holds(const ir_op *op) {
+static bool put_state_holds(verify_state *state, const ir_op *op) {
     const ir_value *array = op->operands[0], *token = ir_op_token(op);
-    return (is_of(token, array, IR_TOKEN_FREE) || is_of(token, array, IR_TOKEN_WRITTEN)) &&
-           is_of(op->results[0], array, IR_TOKEN_WRITTEN);
+    return is_token(token) && token->type.scratch == array &&
+           is_of(op->results[0], array, IR_TOKEN_WRITTEN) && verify_token_again_holds(state, op);
 }
 
 static bool sync_state_holds(const ir_op *op) {
@@ -109,19 +109,29 @@ static bool sync_state_holds(const ir_op *op) {
     return true;
 }
 
-/* Each carried value is one type on every way in and out. */
-static bool carried_state_holds(const ir_op *op) {
+/* Each way in and out that there is: into the body from before and, unless it runs once, from its
+ * end; out of it from its end and, unless it runs for certain, from before. */
+static bool looped_state_holds(const ir_op *op) {
+    const ir_op *yield = ir_region_yield(op->regions[0]);
+    bool once = false, runs = verify_loop_runs(op, &once);
     for (int i = 0; i < op->result_count; i++) {
-        const ir_value *result = op->results[i];
-        for (int k = 0; k < op->region_count; k++) {
-            const ir_op *yield = ir_region_yield(op->regions[k]);
-            if (i >= yield->operand_count || !goes_on_as(yield->operands[i], result))
-                return false;
-        }
-        if (op->opcode == IR_FOR && (!goes_on_as(op->operands[3 + i], result) ||
-                                     !same_token_type(op->regions[0]->arguments[1 + i], result)))
+        const ir_value *before = op->operands[3 + i], *result = op->results[i];
+        const ir_value *argument = op->regions[0]->arguments[1 + i];
+        if (i >= yield->operand_count || !goes_on_as(yield->operands[i], result) ||
+            !goes_on_as(before, argument) || (!runs && !goes_on_as(before, result)) ||
+            (!once && !goes_on_as(yield->operands[i], argument)))
             return false;
     }
+    return true;
+}
+
+static bool merged_state_holds(const ir_op *op) {
+    for (int i = 0; i < op->result_count; i++)
+        for (int k = 0; k < op->region_count; k++) {
+            const ir_op *yield = ir_region_yield(op->regions[k]);
+            if (i >= yield->operand_count || !goes_on_as(yield->operands[i], op->results[i]))
+                return false;
+        }
     return true;
 }
 
@@ -132,8 +142,10 @@ static void rule_token_state(verify_state *state, const ir_op *op) {
         holds = is_of(op->results[1], op->results[0], IR_TOKEN_FREE);
         expected = "a free token of this array";
     } else if (op->opcode == IR_PUT) {
-        holds = put_state_holds(op);
-        expected = "a free or written token of the array, given back written";
+        holds = put_state_holds(state, op);
+        expected =
+            "a free or written token of the array, given back written; a published one where "
+            "each lane puts no cells but those that it alone got";
     } else if (op->opcode == IR_GET) {
         holds = is_of(ir_op_token(op), op->operands[0], IR_TOKEN_PUBLISHED);
         expected = "a published token of the array: what a sync makes of a written one";
@@ -141,7 +153,7 @@ static void rule_token_state(verify_state *state, const ir_op *op) {
         holds = sync_state_holds(op);
         expected = "written tokens, given back published, or published ones, given back free";
     } else if (op->opcode == IR_FOR || op->opcode == IR_IF) {
-        holds = carried_state_holds(op);
+        holds = op->opcode == IR_FOR ? looped_state_holds(op) : merged_state_holds(op);
         expected = "one state at the beginning, in the region, at its end and after it";
     }
     if (!holds)

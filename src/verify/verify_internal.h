@@ -83,6 +83,11 @@ bool verify_is_identity(ir_monoid monoid, const ir_constant *constant, const ir_
 void verify_team(verify_state *state);
 void verify_thread_forms(verify_state *state);
 void verify_tokens(verify_state *state);
+/* No lane puts a cell that another one got since it was published, as far as the put's token goes
+ * back. */
+bool verify_token_again_holds(verify_state *state, const ir_op *put);
+/* The loop runs at least once, and once only: by constants that stand as its bounds. */
+bool verify_loop_runs(const ir_op *loop, bool *once);
 void verify_hazards(verify_state *state); /* looks at no token */
 void verify_lane_facts(verify_state *state);
 void verify_value_ranges(verify_state *state);

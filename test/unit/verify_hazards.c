@@ -7,7 +7,7 @@
  * right: NAME`, a program of test/hazard that does what was meant.
  *
  *     unit_verify_hazards FOLDER     the syncs of the texts in a folder instead, and how many of
- *                                    them the rules of tokens alone ask for
+ *                                    them are needed by no hazard, or wider than hazards need
  */
 #include "arena_fixture.h"
 
@@ -399,31 +399,41 @@ static void every_wrong_program_is_refused_by_its_rule(void **state) {
 
 static const char *folder_of_texts;
 
-static int by_tokens_alone;
+static int useless;
 
-/* The verifier refuses it without any of its syncs. Some are asked for by the rules of tokens
- * alone: arrays that are written again by the lanes that have read them, a loop that runs once. */
+/* The verifier refuses it without any of its syncs, by the rules of tokens; and by those of hazards
+ * without any, or with one of the subgroup in place of one of the group. What these last accept is
+ * counted, and told. */
 static void check_given_text(fixture *f, const char *name, const char *text) {
     base_diagnostics diagnostics;
     if (!accepts(f, parse(f, name, text), NULL, &diagnostics))
         fail_msg("%s is refused:\n%s\n%s", name, text, render(f, &diagnostics));
     for (int i = 0;; i++) {
-        int n = i;
+        int n = i, again = i;
         ir_module *module = parse(f, name, text);
         ir_op *sync = find_sync(&module->body, &n);
         if (sync == NULL)
             return;
         delete_sync(module, sync);
         check_refused(f, module, "hazard-*", "a deleted sync", &sync->location, text);
-        by_tokens_alone += accepts(f, module, "token-*", &diagnostics);
+        bool idle = accepts(f, module, "token-*", &diagnostics);
+        module = parse(f, name, text);
+        ir_op *narrow = find_sync(&module->body, &again);
+        bool wide = narrow->attributes.scope == IR_SCOPE_GROUP;
+        narrow->attributes.scope = IR_SCOPE_SUBGROUP;
+        wide = wide && !idle && accepts(f, module, "token-*", &diagnostics);
+        if (idle || wide)
+            printf("%s: the sync of line %d is %s\n", name, sync->location.line,
+                   idle ? "needed by no hazard" : "wider than hazards need");
+        useless += idle || wide;
         deleted++;
     }
 }
 
 static void every_sync_of_the_texts_is_needed(void **state) {
-    deleted = by_tokens_alone = 0;
+    deleted = useless = 0;
     assert_true(each_text_of(*state, folder_of_texts, check_given_text) > 0);
-    printf("%d syncs, %d by tokens alone\n", deleted, by_tokens_alone);
+    printf("%d syncs, %d useless\n", deleted, useless);
 }
 
 int main(int argc, char **argv) {
