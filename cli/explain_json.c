@@ -3,6 +3,7 @@
 #include "explain.h"
 
 #include "base/json.h"
+#include "ir/print.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -235,6 +236,7 @@ static void write_barriers(base_json *json, const compile_report *report) {
         write_names(json, "publishes", row->publishes, row->publish_count);
         write_names(json, "releases", row->releases, row->release_count);
         base_json_bool(json, "in_loop", row->looped);
+        base_json_string(json, "scope", ir_scope_name(row->scope));
         base_json_close(json);
     }
     base_json_close(json);

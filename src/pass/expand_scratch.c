@@ -16,6 +16,7 @@
  * A conversion through scratch has an array too, of a cell for each element, and the same rules;
  * the plan may let it use that of an earlier one again, which a sync then releases before the put.
  *
+ * These syncs are what tokens ask for in any program; the pass syncs leaves those that this one needs.
  */
 #include "pass/expand_internal.h"
 

@@ -92,7 +92,8 @@ static void visit(again *a, const ir_value *token) {
 
 /* ---- cells ---- */
 typedef struct cells {
-    hazard_table at, vector, mask, count;
+    hazard_table at, part[2]; /* an affine form, and what stands beside it */
+    hazard_table mask, count;
     bool is_range;
     int slots;
 } cells;
@@ -102,31 +103,36 @@ static bool cells_of(again *a, const ir_op *op, cells *c) {
     const ir_index *index = &access->index[0];
     const ir_value *value = op->opcode == IR_PUT ? ir_op_stored(op) : op->results[0];
     *c = (cells){.slots = ir_type_slot_count(&value->type)};
-    if (access->block > 0 || index->operand >= 0)
-        return false;
+    const int parts[2] = {index->operand, index->vector};
     c->at = hazard_affine(&a->h, &index->affine, c->slots);
-    if (index->vector >= 0)
-        c->vector = hazard_value(&a->h, op->operands[index->vector]);
+    bool known = c->at.known && access->block <= 0;
+    for (int i = 0; i < 2; i++) {
+        if (parts[i] < 0)
+            continue;
+        c->part[i] = hazard_value(&a->h, op->operands[parts[i]]);
+        known = known && c->part[i].known && c->part[i].base == NULL;
+    }
     if (access->mask_kind != IR_MASK_NONE)
         c->mask = hazard_value(&a->h, op->operands[access->mask]);
     c->is_range = access->mask_kind == IR_MASK_RANGE;
     if (c->is_range)
         c->count = hazard_affine(&a->h, &access->mask_affine, c->slots);
     c->mask.known = c->mask.known && c->mask.base == NULL && (!c->is_range || c->count.known);
-    return c->at.known && (index->vector < 0 || (c->vector.known && c->vector.base == NULL));
+    return known;
 }
 
 /* The cell of a position; -1 where it takes no part or is outside. */
 static int64_t cell_at(const again *a, const cells *c, int thread, int slot) {
-    int64_t cell = hazard_number(&c->at, 0, thread, slot);
-    if (c->vector.known)
-        cell = (int64_t)((uint64_t)cell + (uint64_t)hazard_number(&c->vector, 0, thread, slot));
+    uint64_t cell = (uint64_t)hazard_number(&c->at, 0, thread, slot);
+    for (int i = 0; i < 2; i++)
+        if (c->part[i].known)
+            cell += (uint64_t)hazard_number(&c->part[i], 0, thread, slot);
     if (c->mask.known) {
         int64_t mask = hazard_number(&c->mask, 0, thread, slot);
         if (c->is_range ? hazard_number(&c->count, 0, thread, slot) >= mask : mask == 0)
             return -1;
     }
-    return cell < a->cells ? cell : -1;
+    return cell < (uint64_t)a->cells ? (int64_t)cell : -1;
 }
 
 static bool note_reader(again *a, const ir_op *get) {

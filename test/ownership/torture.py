@@ -10,9 +10,9 @@ Each kernel strings together conversions back to back, reductions of what was ju
 of no or several trips, or as many as the group says, and branches with conversions on either
 side. It runs with 64 groups four times over in one launch on the simulator, which follows every
 cell of scratch and may find nothing: the four give the same bits, those of --check's reference
-where all is integer, and those of the cpu. Then each sync of its thread IR is deleted, alone: the
-verifier must refuse the rest (unit_verify_hazards FOLDER). Most are refused by the rules of hazards
-without those of tokens, too; the share of the others is printed and has a limit.
+where all is integer, and those of the cpu. Then each sync of its thread IR is deleted, alone, and
+each one of the group made one of the subgroup: the verifier must refuse the rest, deletions by the
+rules of tokens and by those of hazards, each without the other (unit_verify_hazards FOLDER).
 """
 import argparse
 import concurrent.futures
@@ -34,9 +34,7 @@ FIXED_SEED = 1
 COUNT = 150 if os.environ.get("TIER") == "check-long" else 6  # of each of the two seeds
 GROUPS, TIMES = 64, 4
 MOST_STATEMENTS = 14
-# The share of syncs that no hazard needs (an array released after a loop that has syncs, or for the
-# lanes that have read it, and loops that run once), and of how many syncs it tells something.
-MOST_ALONE, FEWEST = 0.25, 100
+FEWEST = 2  # syncs of a kernel, on average: else the run shows nothing
 MACHINES = ("sm_90", "m1")
 
 
@@ -55,7 +53,7 @@ class Kernel:
         self.size = size if self.chance.random() < 0.4 else self.chance.randint(-(-size // 2), size)
         self.lines, self.indent, self.number, self.left = [], 1, 0, MOST_STATEMENTS
         self.bits = 0  # of the row's number that conditions have asked for
-        self.syncs = 0, 0  # all, those of tokens alone
+        self.syncs = 0  # of its thread IR
         self.tiles, self.scalars = {}, []  # name -> number of its layout
         self.build()
 
@@ -228,8 +226,8 @@ def wrong_kernel(options, kernel, machine, folder):
     counts = re.search(r"^(\d+) syncs, (\d+) useless$", text, re.MULTILINE)
     if code or not counts:
         return "a sync can be deleted", text
-    kernel.syncs = tuple(map(int, counts.groups()))
-    if kernel.syncs[1] > 0:
+    kernel.syncs = int(counts.group(1))
+    if int(counts.group(2)) > 0:
         return "a sync is needed by no hazard", text
     return None, ""
 
@@ -259,12 +257,12 @@ def main():
     seeds = [options.seed] if options.seed is not None else \
         [FIXED_SEED, int(os.environ.get("CROFT_SEED", "2"))]
     print("seeds " + " ".join(map(str, seeds)))
-    failed = syncs = alone = 0
+    failed = syncs = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
         names = [f"{seed}.{options.first + i}" for seed in seeds for i in range(options.count)]
         for outcome in pool.map(lambda name: run_kernel(options, name), names):
-            seed, what, report, counts = outcome
-            syncs, alone = syncs + counts[0], alone + counts[1]
+            seed, what, report, count = outcome
+            syncs += count
             if what:
                 print(report)
                 first, number = seed.split(".")
@@ -273,9 +271,9 @@ def main():
                 failed += 1
             else:
                 print(f"ok {seed}", flush=True)
-    print(f"{syncs} syncs, {alone} by the rules of tokens alone")
-    if alone > MOST_ALONE * syncs and syncs > FEWEST:
-        print("not ok idle-syncs: too many syncs are needed by no hazard")
+    print(f"{syncs} syncs, each of them needed")
+    if syncs < FEWEST * len(names) and len(names) > 10:
+        print("not ok few-syncs: hardly any syncs were looked at")
         failed += 1
     sys.exit(1 if failed else 0)
 

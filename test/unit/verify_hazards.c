@@ -298,6 +298,31 @@ static const char *const owned_kernels[] = {
     "}\n",
 };
 
+/* Kinds of syncs that tokens ask for in any program, and hazards not in these. */
+static const char *const sparing_kernels[] = {
+    "kernel runs_once" OWNED "    for k in 0..N // 1000 {\n"
+    "        t = convert(convert(t * 0.5, L) + 1.0, M)\n"
+    "    }\n"
+    "    y[row, i] = convert(convert(t * t, L) + 1.0, M)\n"
+    "}\n",
+    "kernel a_loop_that_synchronises" OWNED "    a = convert(t, L)\n"
+    "    for k in 0..3 {\n"
+    "        t = t * max(t)\n"
+    "    }\n"
+    "    y[row, o] = convert(t, L) + a\n"
+    "}\n",
+    "kernel inside_subgroups(x: in f32[R, N], y: out f32[R, N], N: const = 2048,\n"
+    "    A: layout = digits(slot 32 | lane 32 | subgroup 2),\n"
+    "    B: layout = digits(lane 32 | slot 32 | subgroup 2)) {\n"
+    "    program row: R\n"
+    "    t = x[row, arange(N, A)]\n"
+    "    for k in 0..row % 3 {\n"
+    "        t = convert(convert(t * 0.5, B) + max(t), A)\n"
+    "    }\n"
+    "    y[row, arange(N, A)] = t\n"
+    "}\n",
+};
+
 /* NULL where the kernel has no row plan. */
 static const char *compile_to_thread(fixture *f, const char *name, const char *text,
                                      const char *machine_name, const text_argument *arguments,
@@ -363,6 +388,17 @@ static void every_sync_of_owned_tiles_is_needed(void **state) {
         check_right_program(f, "kernel", thread);
     }
     assert_true(deleted >= 15 && weakened >= 15);
+}
+
+static void no_sync_is_emitted_that_is_not_needed(void **state) {
+    fixture *f = *state;
+    deleted = weakened = 0;
+    for (size_t i = 0; i < sizeof sparing_kernels / sizeof sparing_kernels[0]; i++) {
+        const char *thread = compile_to_thread(f, "kernel", sparing_kernels[i], "sm_90", NULL, 0);
+        assert_non_null(thread);
+        check_right_program(f, "kernel", thread);
+    }
+    assert_true(deleted >= 10 && weakened >= 5 && deleted > weakened);
 }
 
 static void every_sync_of_an_example_is_needed(void **state) {
@@ -451,6 +487,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(every_sync_that_the_compiler_makes_is_needed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_sync_of_owned_tiles_is_needed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_sync_is_emitted_that_is_not_needed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_sync_of_an_example_is_needed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_wrong_program_is_refused_by_its_rule, set_up,
                                         tear_down),
