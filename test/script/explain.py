@@ -44,12 +44,8 @@ KEYS = {key: set(names.split()) for key, names in {
     "grouped_stores": ACCESS,
     "grouped_widths": "width loads stores",
     "index_widths": "access dimension part bits low high",
-<<<<<<< HEAD
-    "barriers": "line column publishes releases in_loop",
     "conditions": "condition kind subject amount accesses",
-=======
     "barriers": "line column publishes releases in_loop scope",
->>>>>>> 6b6edda (Texts of each kind of needless sync, and none of them in random kernels)
     "allocations": "scratch_bytes scratch_limit_bytes workspace_bytes arrays",
 }.items()}
 
