@@ -157,6 +157,7 @@ static void check_insides(explore_place *place, const ir_op *op) {
 /* ---- scatters ---- */
 typedef struct write_log {
     int64_t cells[WRITES][IR_MAX_RANK];
+    int16_t places[2 * WRITES]; /* by hash: 1 + the number of the cell; 0: empty */
     int count;
 } write_log;
 
@@ -175,11 +176,19 @@ static bool written_cell(const explore_place *place, const ir_op *op,
 }
 
 static bool log_write(write_log *log, const int64_t cell[IR_MAX_RANK]) {
-    for (int i = 0; i < log->count; i++)
-        if (memcmp(log->cells[i], cell, sizeof log->cells[i]) == 0)
+    uint64_t at = 0;
+    for (int i = 0; i < IR_MAX_RANK; i++)
+        at = (at + (uint64_t)cell[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    at >>= 32;
+    while (log->places[at % (2 * WRITES)] != 0) {
+        int before = log->places[at++ % (2 * WRITES)] - 1;
+        if (memcmp(log->cells[before], cell, sizeof log->cells[0]) == 0)
             return false;
-    if (log->count < WRITES)
-        memcpy(log->cells[log->count++], cell, sizeof log->cells[0]);
+    }
+    if (log->count == WRITES)
+        return true;
+    memcpy(log->cells[log->count++], cell, sizeof log->cells[0]);
+    log->places[at % (2 * WRITES)] = (int16_t)log->count;
     return true;
 }
 

@@ -249,6 +249,7 @@ void verify_replay(verify_state *state) {
     r.values = BASE_NEW_ARRAY(r.arena, replay_value, module->next_value);
     r.arrays = BASE_NEW_ARRAY(r.arena, replay_array, module->next_value);
     r.tensors = BASE_NEW_ARRAY(r.arena, replay_tensor, module->parameter_count + 1);
+    r.owners = BASE_NEW_ARRAY(r.arena, replay_owner_room, module->parameter_count + 1);
     r.sizes = BASE_NEW_ARRAY(r.arena, int64_t, module->extents.symbol_count + 1);
     r.write_capacity = state->effort == VERIFY_USUAL ? WRITES : MORE_WRITES;
     r.writes = BASE_NEW_ARRAY(r.arena, uint64_t, r.write_capacity);

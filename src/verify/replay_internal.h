@@ -70,6 +70,11 @@ typedef struct replay_tensor {
     bool maybe;     /* as above */
 } replay_tensor;
 
+typedef struct replay_owner_room {
+    int32_t *owner;
+    int64_t cells;
+} replay_owner_room;
+
 typedef struct replay {
     verify_state *state;
     base_arena *arena;
@@ -77,8 +82,9 @@ typedef struct replay {
     replay_value *values; /* by number */
     replay_array *arrays; /* by number */
     const int8_t *carry;  /* by number: 1 + the operand of a joining op that is its carry, else 0 */
-    replay_tensor *tensors; /* by parameter */
-    uint64_t *writes;       /* hash table: of a store, its iteration and a cell; 0 = empty */
+    replay_tensor *tensors;           /* by parameter */
+    struct replay_owner_room *owners; /* by parameter: of rounds before */
+    uint64_t *writes; /* hash table: of a store, its iteration and a cell; 0 = empty */
     int64_t write_count, write_capacity;
     uint64_t iteration; /* the indices of all loops around, hashed */
     int64_t *sizes;

@@ -7,8 +7,6 @@
  */
 #include "verify/replay_internal.h"
 
-#include "base/hash.h"
-
 replay_array *replay_array_of(replay *r, const ir_value *array) {
     return &r->arrays[array->number];
 }
@@ -107,11 +105,16 @@ static void check_observed(replay *r, const ir_op *op, const replay_value *value
     }
 }
 
+static uint64_t mixed(uint64_t x) {
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
 /* False when the store has written the cell in this iteration before, from another lane, slot or
  * group. What loops of the kernel write again is its own affair. */
 static bool is_first_write(replay *r, const ir_op *op, int64_t cell) {
-    const uint64_t words[3] = {(uint64_t)(uintptr_t)op, r->iteration, (uint64_t)cell};
-    uint64_t key = base_hash_bytes(BASE_HASH_START, words, sizeof words) | 1;
+    uint64_t key = mixed(mixed((uint64_t)(uintptr_t)op + mixed(r->iteration)) + (uint64_t)cell) | 1;
     if (r->write_count >= r->write_capacity / 2)
         return true;
     for (uint64_t at = key >> 20;; at++) {

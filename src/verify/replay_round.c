@@ -32,13 +32,25 @@ bool replay_in_step(const replay *r) {
     return planned != NULL && planned->row_subgroups == 1;
 }
 
+/* Room to say who wrote each cell, that of rounds before. */
+static int32_t *room_for_owners(replay *r, const replay_tensor *tensor) {
+    replay_owner_room *room = &r->owners[tensor - r->tensors];
+    if (room->owner == NULL || room->cells < tensor->cells) {
+        room->owner = BASE_NEW_ARRAY(r->arena, int32_t, tensor->cells);
+        room->cells = tensor->cells;
+    } else {
+        memset(room->owner, 0, sizeof(int32_t) * (size_t)tensor->cells);
+    }
+    return room->owner;
+}
+
 /* Outputs that are read, or stored to by lanes that run apart, need to know who wrote them. */
 static void follow_outputs(replay *r, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
         bool follows = op->opcode == IR_LOAD || (op->opcode == IR_STORE && !replay_in_step(r));
         replay_tensor *tensor = follows ? replay_tensor_of(r, op->operands[0]) : NULL;
         if (tensor != NULL && tensor->mode == IR_OUT && tensor->owner == NULL && tensor->cells >= 0)
-            tensor->owner = BASE_NEW_ARRAY(r->arena, int32_t, tensor->cells);
+            tensor->owner = room_for_owners(r, tensor);
         for (int k = 0; k < op->region_count; k++)
             follow_outputs(r, op->regions[k]);
     }

@@ -73,6 +73,8 @@ static signature_value named(const signature_setting *setting, const uint64_t *w
 signature_value signature_element(const signature_setting *setting, int tensor, base_dtype dtype,
                                   int64_t cell) {
     const uint64_t words[] = {NAME_ELEMENT, (uint64_t)tensor, (uint64_t)cell};
+    if (base_dtype_is_float(dtype) && !setting->models)
+        return signature_nothing(signature_element_source(setting->table, words));
     return named(setting, words, 3, dtype);
 }
 

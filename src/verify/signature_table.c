@@ -17,6 +17,7 @@ enum {
     LEVELS = 12,       /* then four times as many, and so on */
     SHORT = 8,         /* a set that may be there twice */
     FEW = 1 << 16,     /* entries of a table where that is so */
+    SEGMENT = 1 << 11, /* entries that are allocated at once; they stay where they are */
     POOL = 1 << 12     /* names that are allocated at once */
 };
 
@@ -53,9 +54,11 @@ typedef struct pool {
 
 struct signature_table {
     base_arena *arena;
-    entry *entries;
-    int64_t count, capacity;
-    bucket *buckets; /* a power of two of them */
+    entry **segments;
+    int64_t segment_count, segment_capacity;
+    int64_t count;
+    uint64_t prefix[2], prefix_name; /* of the last source: its words but the last */
+    bucket *buckets;                 /* a power of two of them */
     int64_t bucket_count, placed;
     bucket *levels[LEVELS]; /* arrays of them, each of four times as many: for tables to come */
     int level;              /* of the one in use */
@@ -81,12 +84,29 @@ static uint64_t mixed_words(uint64_t seed, const uint64_t *words, int count) {
 }
 
 /* ---- the table ---- */
+static inline entry *entry_of(const signature_table *table, signature a) {
+    return &table->segments[a / SEGMENT][a % SEGMENT];
+}
+
+static void add_segment(signature_table *table) {
+    entry *segment = BASE_NEW_ARRAY(table->arena, entry, SEGMENT);
+    BASE_PUSH(table->arena, table->segments, table->segment_count, table->segment_capacity,
+              segment);
+}
+
+static inline signature push(signature_table *table, const entry *content) {
+    if (table->count == table->segment_count * SEGMENT)
+        add_segment(table);
+    *entry_of(table, (signature)table->count) = *content;
+    return (signature)table->count++;
+}
+
 static bucket *place_of(const signature_table *table, uint64_t hash) {
     const uint64_t mask = (uint64_t)table->bucket_count - 1;
     const uint32_t tag = (uint32_t)(hash >> 32);
     for (uint64_t at = hash;; at++) {
         bucket *place = &table->buckets[at & mask];
-        if (place->at == 0 || (place->tag == tag && table->entries[place->at].hash == hash))
+        if (place->at == 0 || (place->tag == tag && entry_of(table, place->at)->hash == hash))
             return place;
     }
 }
@@ -104,14 +124,13 @@ static void grow_buckets(signature_table *table) {
     table->buckets = table->levels[table->level];
     for (int64_t i = 0; i < count; i++)
         if (old[i].at != 0)
-            *place_of(table, table->entries[old[i].at].hash) = old[i];
+            *place_of(table, entry_of(table, old[i].at)->hash) = old[i];
 }
 
 /* A new entry, in its place. */
 static signature entered(signature_table *table, bucket *place, const entry *content) {
-    signature made = (signature)table->count;
+    signature made = push(table, content);
     *place = (bucket){(uint32_t)(content->hash >> 32), made};
-    BASE_PUSH(table->arena, table->entries, table->count, table->capacity, *content);
     if (++table->placed * 2 > table->bucket_count && table->level + 1 < LEVELS)
         grow_buckets(table);
     return made;
@@ -127,12 +146,13 @@ static inline signature interned(signature_table *table, const entry *content) {
 static inline signature noted(signature_table *table, const entry *content) {
     if (table->count >= FEW)
         return interned(table, content);
-    BASE_PUSH(table->arena, table->entries, table->count, table->capacity, *content);
-    return (signature)(table->count - 1);
+    return push(table, content);
 }
 
+static const uint64_t NAMED = UINT64_C(0x736f75726365); /* where names of sources begin */
+
 static uint64_t source_name(const uint64_t *words, int count) {
-    uint64_t name = mixed_words(UINT64_C(0x736f75726365), words, count);
+    uint64_t name = mixed_words(NAMED, words, count);
     return mixed_words(ENTRY_SET, &name, 1);
 }
 
@@ -149,7 +169,7 @@ static void list_joining_ops(signature_table *table) {
 static void enter_special(signature_table *table) {
     const entry special = {.kind = ENTRY_SPECIAL, .hash = UINT64_C(0x636f6e7374)};
     for (int i = 0; i < SIGNATURE_OUTSIDE; i++)
-        BASE_PUSH(table->arena, table->entries, table->count, table->capacity, special);
+        push(table, &special);
     const uint64_t outside = UINT64_C(0x6f7574);
     noted(table,
           &(entry){.kind = ENTRY_SET, .hash = mixed_words(ENTRY_SET, &outside, 1), .count = 1});
@@ -163,7 +183,6 @@ signature_table *signature_table_create(base_arena *arena) {
     table->numbers = BASE_NEW_ARRAY(arena, uint32_t, NUMBERS);
     list_joining_ops(table);
     table->pool = table->first_pool = BASE_NEW(arena, pool);
-    table->entries = base_arena_grow(arena, NULL, 0, &table->capacity, 2048, sizeof(entry));
     enter_special(table);
     return table;
 }
@@ -236,28 +255,38 @@ static bool is_identity(const entry *constant, ir_opcode opcode, base_dtype dtyp
 }
 
 /* ---- sources ---- */
+signature signature_element_source(signature_table *table, const uint64_t words[3]) {
+    if (table->prefix[0] != words[0] || table->prefix[1] != words[1]) {
+        memcpy(table->prefix, words, sizeof table->prefix);
+        table->prefix_name = mixed_words(NAMED, words, 2);
+    }
+    const uint64_t name = mixed_words(table->prefix_name, &words[2], 1);
+    return noted(table,
+                 &(entry){.kind = ENTRY_SET, .hash = mixed_words(ENTRY_SET, &name, 1), .count = 1});
+}
+
 signature signature_source(signature_table *table, const uint64_t *words, int count) {
     return noted(table, &(entry){.kind = ENTRY_SET, .hash = source_name(words, count), .count = 1});
 }
 
 static bool is_constant(const signature_table *table, signature a) {
-    return a == SIGNATURE_CONSTANT || table->entries[a].kind == ENTRY_CONSTANT;
+    return a == SIGNATURE_CONSTANT || entry_of(table, a)->kind == ENTRY_CONSTANT;
 }
 
 bool signature_is_partial(const signature_table *table, signature a) {
-    return table->entries[a].kind == ENTRY_PARTIAL;
+    return entry_of(table, a)->kind == ENTRY_PARTIAL;
 }
 
 bool signature_is_constant(const signature_table *table, signature a) {
-    const entry *e = &table->entries[a];
+    const entry *e = entry_of(table, a);
     bool one = e->kind == ENTRY_PARTIAL && e->only != SIGNATURE_UNKNOWN;
     return is_constant(table, one ? e->only : a);
 }
 
 bool signature_literal_value(const signature_table *table, signature a, double *value) {
-    const entry *e = &table->entries[a];
+    const entry *e = entry_of(table, a);
     if (e->kind == ENTRY_PARTIAL && e->only != SIGNATURE_UNKNOWN)
-        e = &table->entries[e->only];
+        e = entry_of(table, e->only);
     *value = e->kind != ENTRY_CONSTANT ? 0 : e->is_integer ? (double)e->integer : e->real;
     return e->kind == ENTRY_CONSTANT;
 }
@@ -269,7 +298,7 @@ static uint64_t name_of_partial(const entry *partial) {
 }
 
 signature signature_settled(signature_table *table, signature a) {
-    const entry *e = &table->entries[a];
+    const entry *e = entry_of(table, a);
     if (e->kind != ENTRY_PARTIAL)
         return a;
     return e->only != SIGNATURE_UNKNOWN
@@ -323,8 +352,33 @@ static const uint64_t *merged(signature_table *table, const uint64_t *a, int a_c
     return sources;
 }
 
+/* A short set and one source. */
+static signature with_source(signature_table *table, signature a, signature b) {
+    const entry *x = entry_of(table, a);
+    const uint64_t *sources = sources_of(x), source = entry_of(table, b)->hash;
+    int before = 0;
+    while (before < x->count && sources[before] < source)
+        before++;
+    if (before < x->count && sources[before] == source)
+        return a;
+    uint64_t *made = room_for(table, x->count + 1);
+    for (int i = 0; i < before; i++)
+        made[i] = sources[i];
+    made[before] = source;
+    for (int i = before; i < x->count; i++)
+        made[i + 1] = sources[i];
+    return noted(table, &(entry){.kind = ENTRY_SET,
+                                 .hash = x->hash + source,
+                                 .count = (uint16_t)(x->count + 1),
+                                 .sources = made});
+}
+
 static signature union_of_sets(signature_table *table, signature a, signature b) {
-    const entry *x = &table->entries[a], *y = &table->entries[b];
+    const entry *x = entry_of(table, a), *y = entry_of(table, b);
+    if (y->count == 1 && x->count < SHORT && table->count < FEW)
+        return with_source(table, a, b);
+    if (x->count == 1 && y->count < SHORT && table->count < FEW)
+        return with_source(table, b, a);
     const uint64_t *of_x = sources_of(x), *of_y = sources_of(y);
     uint64_t shared = 0;
     int common = in_common(of_x, x->count, of_y, y->count, &shared);
@@ -366,18 +420,18 @@ bool signature_joins(const signature_table *table, ir_opcode opcode, base_dtype 
 
 /* What a value adds to a partial result: itself, or all that has entered it. */
 static entry as_partial(signature_table *table, ir_opcode opcode, signature a) {
-    const entry *e = &table->entries[a];
+    const entry *e = entry_of(table, a);
     if (e->kind == ENTRY_PARTIAL && e->joined == opcode)
         return *e;
     signature element = signature_settled(table, a);
     return (entry){.kind = ENTRY_PARTIAL,
                    .joined = (uint8_t)opcode,
                    .only = element,
-                   .sum = mixed(table->entries[element].hash)};
+                   .sum = mixed(entry_of(table, element)->hash)};
 }
 
 static signature noted_partial(signature_table *table, entry content) {
-    uint64_t only = content.only != SIGNATURE_UNKNOWN ? table->entries[content.only].hash : 0;
+    uint64_t only = content.only != SIGNATURE_UNKNOWN ? entry_of(table, content.only)->hash : 0;
     content.hash = mixed(content.sum + ((uint64_t)content.joined << 56) + mixed(only));
     return noted(table, &content);
 }
@@ -395,7 +449,7 @@ void signature_sum_add(signature_table *table, signature_sum *sum, ir_opcode opc
     if (element == SIGNATURE_UNKNOWN || (element == SIGNATURE_CONSTANT && !table->counts))
         sum->unknown = true;
     if (constant && element != SIGNATURE_CONSTANT &&
-        is_identity(&table->entries[element], opcode, dtype))
+        is_identity(entry_of(table, element), opcode, dtype))
         return;
     entry added_one = as_partial(table, opcode, element);
     sum->sum += added_one.sum;
@@ -415,7 +469,7 @@ signature signature_sum_mark(signature_table *table, const signature_sum *sum, i
 }
 
 static bool is_partial(const signature_table *table, signature a, ir_opcode opcode) {
-    return table->entries[a].kind == ENTRY_PARTIAL && table->entries[a].joined == opcode;
+    return entry_of(table, a)->kind == ENTRY_PARTIAL && entry_of(table, a)->joined == opcode;
 }
 
 /* A constant meets a value: the identity begins a partial result. */
@@ -424,7 +478,7 @@ static signature constant_joined(signature_table *table, ir_opcode opcode, base_
     if (constant == SIGNATURE_CONSTANT && is_partial(table, b, opcode) && !table->counts)
         return SIGNATURE_UNKNOWN;
     bool neutral =
-        constant != SIGNATURE_CONSTANT && is_identity(&table->entries[constant], opcode, dtype);
+        constant != SIGNATURE_CONSTANT && is_identity(entry_of(table, constant), opcode, dtype);
     if (is_partial(table, b, opcode))
         return neutral ? b : added(table, opcode, b, constant);
     return neutral ? noted_partial(table, as_partial(table, opcode, b))
@@ -434,8 +488,8 @@ static signature constant_joined(signature_table *table, ir_opcode opcode, base_
 /* The identity begins a partial result of a constant, too; the identity itself is no element. */
 static signature constants_joined(signature_table *table, ir_opcode opcode, base_dtype dtype,
                                   signature a, signature b) {
-    bool neutral_a = a != SIGNATURE_CONSTANT && is_identity(&table->entries[a], opcode, dtype);
-    bool neutral_b = b != SIGNATURE_CONSTANT && is_identity(&table->entries[b], opcode, dtype);
+    bool neutral_a = a != SIGNATURE_CONSTANT && is_identity(entry_of(table, a), opcode, dtype);
+    bool neutral_b = b != SIGNATURE_CONSTANT && is_identity(entry_of(table, b), opcode, dtype);
     if (neutral_a && neutral_b)
         return a;
     if (!neutral_a && !neutral_b)
@@ -469,7 +523,8 @@ void signature_join_rows(signature_table *table, ir_opcode opcode, base_dtype dt
     for (int64_t i = 0; i < count; i++, a.items += a.step, b.items += b.step) {
         signature x = *a.items, y = *b.items;
         if (x != before_a || y != before_b) {
-            bool sets = table->entries[x].kind == ENTRY_SET && table->entries[y].kind == ENTRY_SET;
+            bool sets =
+                entry_of(table, x)->kind == ENTRY_SET && entry_of(table, y)->kind == ENTRY_SET;
             made = !sets    ? signature_joined(table, opcode, dtype, x, y)
                    : x == y ? x
                             : union_of_sets(table, x, y);
@@ -490,7 +545,7 @@ signature signature_join_all(signature_table *table, ir_opcode opcode, base_dtyp
     if (partial) { /* what is between the first and the last needs no signature */
         entry sum = {.kind = ENTRY_PARTIAL, .joined = (uint8_t)opcode};
         for (int64_t i = 0; i < count; i++)
-            sum.sum += table->entries[items[i]].sum;
+            sum.sum += entry_of(table, items[i])->sum;
         return noted_partial(table, sum);
     }
     signature sum = items[0];
@@ -501,19 +556,19 @@ signature signature_join_all(signature_table *table, ir_opcode opcode, base_dtyp
 
 bool signature_row_is_special(const signature_table *table, const signature *items, int64_t count) {
     for (int64_t i = 0; i < count; i++)
-        if (items[i] != SIGNATURE_UNKNOWN && table->entries[items[i]].kind != ENTRY_SET)
+        if (items[i] != SIGNATURE_UNKNOWN && entry_of(table, items[i])->kind != ENTRY_SET)
             return true;
     return false;
 }
 
 /* ---- comparing ---- */
 uint64_t signature_hash(signature_table *table, signature a) {
-    signature settled = signature_settled(table, a); /* which may move the entries */
-    return table->entries[settled].hash;
+    signature settled = signature_settled(table, a);
+    return entry_of(table, settled)->hash;
 }
 
 bool signature_is_same(const signature_table *table, signature a, signature b) {
-    const entry *x = &table->entries[a], *y = &table->entries[b];
+    const entry *x = entry_of(table, a), *y = entry_of(table, b);
     return a == b || (x->kind != ENTRY_SPECIAL && x->kind == y->kind && x->hash == y->hash);
 }
 

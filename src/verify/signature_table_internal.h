@@ -50,6 +50,9 @@ signature signature_literal(signature_table *table, const ir_constant *constant)
 /* One source, named by words. */
 signature signature_source(signature_table *table, const uint64_t *words, int count);
 
+/* The same of three words, of which the first two are often those of the call before. */
+signature signature_element_source(signature_table *table, const uint64_t words[3]);
+
 /* Computed from both. */
 signature signature_union(signature_table *table, signature a, signature b);
 /* What is loaded, by indices from `sources`: by constants it is what was stored, a partial result
