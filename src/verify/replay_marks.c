@@ -166,6 +166,20 @@ static bool row_of(const replay *r, const replay_value *operand, signature *one,
     return true;
 }
 
+/* Marks are set without numbers, and some by replay_set. */
+static void begin_marks(replay *r, replay_value *result) {
+    size_t bytes = sizeof(uint64_t) * (size_t)result->words;
+    replay_set_begin(r, result);
+    memset(result->plane[REPLAY_UNNUMBERED], 0xff, bytes);
+    memset(result->plane[REPLAY_UNMODELLED], 0xff, bytes);
+}
+
+static void end_marks(replay *r, replay_value *result) {
+    result->marks->special =
+        signature_row_is_special(r->setting.table, result->marks->items, result->positions);
+    replay_set_end(r, result);
+}
+
 /* All positions at once. False: one by one. */
 static bool compute_rows(replay *r, const ir_op *op) {
     signature one[OPERANDS];
@@ -182,12 +196,10 @@ static bool compute_rows(replay *r, const ir_op *op) {
     if (!numberless)
         return false;
     replay_value *result = replay_of(r, op->results[0]);
-    replay_set_begin(r, result);
+    begin_marks(r, result);
     signature_compute_rows(&r->setting, op, rows, op->operand_count, result->marks->items,
                            result->positions);
-    result->marks->special =
-        signature_row_is_special(r->setting.table, result->marks->items, result->positions);
-    replay_set_end(r, result);
+    end_marks(r, result);
     return true;
 }
 
@@ -208,6 +220,44 @@ static void compute_positions(replay *r, const ir_op *op) {
         replay_set(r, result, p, signature_computed(&r->setting, op, values, count));
     }
     replay_set_end(r, result);
+}
+
+/* A side of a choice: marks alone, or one value everywhere. */
+typedef struct choice_side {
+    signature one;
+    signature_row row;
+    signature_value value; /* of all positions, where there are no marks */
+    bool numberless;
+} choice_side;
+
+static bool side_of(const replay *r, const replay_value *operand, choice_side *side) {
+    if (!row_of(r, operand, &side->one, &side->row))
+        return false;
+    side->numberless = operand->marks != NULL && !operand->modelled;
+    side->value = replay_at(r, operand, 0);
+    return side->numberless || operand->marks == NULL || operand->positions == 1;
+}
+
+/* Floats that a condition chooses whose numbers are known. False: one by one. */
+static bool choose_rows(replay *r, const ir_op *op) {
+    replay_value *result = replay_of(r, op->results[0]);
+    const replay_value *condition = replay_of(r, op->operands[0]);
+    choice_side sides[2]; /* false, true */
+    bool real = base_dtype_is_float(op->results[0]->type.dtype);
+    if (op->opcode != IR_SELECT || !real || r->setting.models || !condition->known ||
+        !side_of(r, replay_of(r, op->operands[2]), &sides[0]) ||
+        !side_of(r, replay_of(r, op->operands[1]), &sides[1]))
+        return false;
+    begin_marks(r, result);
+    for (int p = 0; p < result->positions; p++) {
+        const choice_side *side = &sides[replay_number(condition, p) != 0];
+        if (side->numberless)
+            result->marks->items[p] = side->row.items[p * side->row.step];
+        else
+            replay_set(r, result, p, side->value);
+    }
+    end_marks(r, result);
+    return true;
 }
 
 static bool is_constant_everywhere(const replay *r, const ir_op *op) {
@@ -235,7 +285,7 @@ void replay_marks_compute(replay *r, const ir_op *op) {
         replay_share_marks(r, result, marks_of_known(r, op));
     else if (may_share(r, op) && comes_from_one(r, op, &one))
         replay_share_marks(r, result, one);
-    else if (!compute_rows(r, op))
+    else if (!compute_rows(r, op) && !choose_rows(r, op))
         compute_positions(r, op);
 }
 
@@ -401,10 +451,7 @@ static void check_inside(replay *r, const ir_op *op, const replay_tensor *tensor
 static void load_rows(replay *r, const ir_op *op, const uint64_t *active, int parameter, int slots,
                       const int64_t *cells) {
     replay_value *result = replay_of(r, op->results[0]);
-    size_t bytes = sizeof(uint64_t) * (size_t)result->words;
-    replay_set_begin(r, result);
-    memset(result->plane[REPLAY_UNNUMBERED], 0xff, bytes);
-    memset(result->plane[REPLAY_UNMODELLED], 0xff, bytes);
+    begin_marks(r, result);
     for (int p = 0; p < result->positions; p++) {
         signature_value value = signature_nothing(SIGNATURE_OUTSIDE);
         if (!stands_outside(result, p) && !replay_bit(active, p))
@@ -416,9 +463,7 @@ static void load_rows(replay *r, const ir_op *op, const uint64_t *active, int pa
         else
             result->marks->items[p] = value.mark;
     }
-    result->marks->special =
-        signature_row_is_special(r->setting.table, result->marks->items, result->positions);
-    replay_set_end(r, result);
+    end_marks(r, result);
 }
 
 /* Where the mask is known: the element or the fill. Else either. */

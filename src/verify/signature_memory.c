@@ -53,7 +53,7 @@ const signature_cell *signature_memory_find(const signature_memory *memory, int 
 static void grow(signature_memory *memory) {
     const signature_cell *old = memory->cells;
     int64_t count = memory->capacity;
-    memory->capacity = count * 4;
+    memory->capacity = count * 2;
     memory->cells = new_cells(memory->arena, memory->capacity);
     for (int64_t i = 0; i < count; i++)
         if (old[i].tensor >= 0)

@@ -17,6 +17,7 @@ enum {
     LEVELS = 12,       /* then four times as many, and so on */
     SHORT = 8,         /* a set that may be there twice */
     FEW = 1 << 16,     /* entries of a table where that is so */
+    SETTLED = 64,      /* partial results whose sources are remembered */
     SEGMENT = 1 << 11, /* entries that are allocated at once; they stay where they are */
     POOL = 1 << 12     /* names that are allocated at once */
 };
@@ -52,11 +53,17 @@ typedef struct pool {
     uint64_t names[POOL];
 } pool;
 
+/* A partial result of more than one element, and the source that it is to others. */
+typedef struct settling {
+    signature partial, source;
+} settling;
+
 struct signature_table {
     base_arena *arena;
     entry **segments;
     int64_t segment_count, segment_capacity;
     int64_t count;
+    settling settled[SETTLED];       /* of late */
     uint64_t prefix[2], prefix_name; /* of the last source: its words but the last */
     bucket *buckets;                 /* a power of two of them */
     int64_t bucket_count, placed;
@@ -194,6 +201,7 @@ void signature_table_clear(signature_table *table) {
     table->buckets = table->levels[0];
     memset(table->buckets, 0, sizeof(bucket) * BUCKETS);
     memset(table->numbers, 0, sizeof(uint32_t) * NUMBERS);
+    memset(table->settled, 0, sizeof table->settled);
     table->count = 0;
     table->pool = table->first_pool;
     table->pool_used = 0;
@@ -301,9 +309,15 @@ signature signature_settled(signature_table *table, signature a) {
     const entry *e = entry_of(table, a);
     if (e->kind != ENTRY_PARTIAL)
         return a;
-    return e->only != SIGNATURE_UNKNOWN
-               ? e->only
-               : noted(table, &(entry){.kind = ENTRY_SET, .hash = name_of_partial(e), .count = 1});
+    if (e->only != SIGNATURE_UNKNOWN)
+        return e->only;
+    settling *known = &table->settled[a % SETTLED];
+    if (known->partial != a) {
+        known->partial = a;
+        known->source =
+            noted(table, &(entry){.kind = ENTRY_SET, .hash = name_of_partial(e), .count = 1});
+    }
+    return known->source;
 }
 
 static const uint64_t *sources_of(const entry *set) {
