@@ -32,6 +32,7 @@ static int64_t product(int64_t a, int64_t b) {
 
 static int64_t factor_of_extent(const analysis_alignments *s, const layout_extent *extent) {
     int64_t value, divisor;
+    bool halved;
     if (layout_extent_known(&s->module->extents, extent, &value))
         return factor_of_integer(value);
     switch (extent->kind) {
@@ -44,10 +45,8 @@ static int64_t factor_of_extent(const analysis_alignments *s, const layout_exten
     case LAYOUT_EXTENT_MUL:
         return product(factor_of_extent(s, extent->left), factor_of_extent(s, extent->right));
     case LAYOUT_EXTENT_DIV:
-        if (!layout_extent_known(&s->module->extents, extent->right, &divisor) || divisor < 1 ||
-            factor_of_extent(s, extent->left) % divisor != 0)
-            return 1;
-        return factor_of_extent(s, extent->left) / divisor;
+        halved = layout_extent_known(&s->module->extents, extent->right, &divisor) && divisor == 2;
+        return halved ? (factor_of_extent(s, extent->left) + 1) / 2 : 1;
     case LAYOUT_EXTENT_ADD:
     case LAYOUT_EXTENT_SUB:
     case LAYOUT_EXTENT_MOD:
@@ -66,13 +65,6 @@ static int64_t factor_of_argument(analysis_alignments *s, const ir_value *value)
     if (loop == NULL || loop->opcode != IR_FOR || value->region->arguments[0] != value)
         return 1;
     return least(factor_of(s, loop->operands[0]), factor_of(s, loop->operands[2]));
-}
-
-static int64_t factor_of_quotient(analysis_alignments *s, const ir_op *op) {
-    const ir_op *by = op->operands[1]->definer;
-    int64_t divisor = by != NULL && by->opcode == IR_CONSTANT ? by->attributes.constant.integer : 0;
-    int64_t factor = factor_of(s, op->operands[0]);
-    return divisor > 0 && factor % divisor == 0 ? factor / divisor : 1;
 }
 
 /* Elements from one index to the next. */
@@ -101,8 +93,6 @@ static int64_t factor_of_op(analysis_alignments *s, const ir_op *op) {
         return least(factor_of(s, in[0]), factor_of(s, in[1]));
     if (op->opcode == IR_SELECT)
         return least(factor_of(s, in[1]), factor_of(s, in[2]));
-    if (op->opcode == IR_FLOOR_DIV)
-        return factor_of_quotient(s, op);
     bool keeps = op->opcode == IR_NEG || op->opcode == IR_BROADCAST || op->opcode == IR_UNIFORM ||
                  (op->opcode == IR_CAST && op->attributes.rounding == IR_ROUND_ZERO);
     return keeps ? factor_of(s, in[0]) : 1;
@@ -177,7 +167,7 @@ static int64_t group_bytes(const ir_op *op, int64_t slots) {
 
 static bool is_whole(analysis_alignments *s, const ir_op *op, int64_t slots) {
     const ir_access *access = op->attributes.access;
-    return access->mask_kind == IR_MASK_RANGE &&
+    return access->mask_kind == IR_MASK_RANGE && access->width <= MACHINE_ACCESS_BYTES &&
            slots_go_by(&access->mask_affine, slots, access->width, 1) &&
            factor_of_affine(s->module, &access->mask_affine, slots, access->width) >=
                access->width &&

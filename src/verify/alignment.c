@@ -9,7 +9,7 @@
  * is not followed may be any. */
 #include "verify/verify_internal.h"
 
-enum { MOST_MODULUS = 32, DEPTH = 200 };
+enum { MOST_MODULUS = 32, DEPTH = 4000 };
 
 typedef uint32_t remainders; /* bit r: may be r, modulo the modulus */
 
@@ -128,6 +128,9 @@ static remainders of_symbol(const alignment *a, int64_t symbol) {
 }
 
 static remainders of_extent(const alignment *a, const layout_extent *extent) {
+    int64_t value;
+    if (layout_extent_known(&a->state->module->extents, extent, &value))
+        return exactly(a, value);
     switch (extent->kind) {
     case LAYOUT_EXTENT_CONSTANT:
         return exactly(a, extent->value);
