@@ -86,6 +86,9 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
                    ? "the group digit of a program axis is `*`"
                    : NULL;
     }
+    int64_t lanes = layout_axis_range(digits, LAYOUT_LANE);
+    if (lanes > 64 || (lanes & (lanes - 1)) != 0)
+        return "lanes are a power of two up to 64";
     if (layout_axis_has(digits, LAYOUT_GROUP))
         return "an element axis lies on lanes, subgroups, slots and steps";
     int64_t slots = layout_axis_radix(digits, LAYOUT_SLOT);
@@ -196,7 +199,8 @@ void map_axes_apply(map_state *state) {
                      print_digits(state, from->fixed),
                      "the kernel's text fixes the layout of an axis");
         check_shift(state, i, line);
-        apply_team(state, axis, line->location);
+        if (reason == NULL)
+            apply_team(state, axis, line->location);
     }
     check_spread(state);
 }

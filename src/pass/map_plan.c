@@ -28,6 +28,8 @@ void map_plan_out_of_order(map_state *state, const char *anchor, base_location l
 
 typedef enum line_kind { LINE_REDUCE, LINE_ACCESS, LINE_CONVERT, LINE_MATH } line_kind;
 
+static const char *const line_words[] = {"reduce", "access", "convert", "math"};
+
 static int line_count(const ir_plan *plan, line_kind kind) {
     return kind == LINE_REDUCE    ? plan->reduce_count
            : kind == LINE_ACCESS  ? plan->access_count
@@ -83,7 +85,9 @@ static bool check_op(void *pointer, ir_op *op) {
         return true;
     int line = line_find(check->state->context->plan, check->kind, op->anchor);
     if (line < 0)
-        map_fail(check->state, op->location, "plan-missing-anchor", NULL, op->anchor,
+        map_fail(check->state, op->location, "plan-missing-anchor", NULL,
+                 base_diagnostics_text(check->state->context->diagnostics, "a line `%s %.100s ..`",
+                                       line_words[check->kind], op->anchor),
                  "the plan has no line for an op");
     else if (line != check->ops++)
         map_plan_out_of_order(check->state, op->anchor,

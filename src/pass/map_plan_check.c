@@ -158,8 +158,10 @@ void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert 
                  "the array of that conversion cannot be used again");
     if (line->mechanism != conversion.class_ && line->mechanism != LAYOUT_SCRATCH)
         map_fail(state, line->location, "plan-convert", layout_class_name(line->mechanism),
-                 base_diagnostics_text(state->context->diagnostics, "%s, or scratch",
-                                       layout_class_name(conversion.class_)),
+                 conversion.class_ == LAYOUT_SCRATCH
+                     ? "scratch"
+                     : base_diagnostics_text(state->context->diagnostics, "%s, or scratch",
+                                             layout_class_name(conversion.class_)),
                  "the mechanism cannot do the work of the conversion");
 }
 

@@ -450,6 +450,22 @@ static const char *describe_formula(binder *b, const text_expression *node, int6
     return text.bytes;
 }
 
+/* What the dimension is in the kernel: a formula, or a const that an argument may change. */
+static void explain_dimension(binder *b, base_diagnostic *item, const text_expression *formula,
+                              int64_t given, int64_t value) {
+    int index = formula->kind == TEXT_EXPRESSION_NAME
+                    ? text_kernel_find_parameter(b->kernel, formula->name)
+                    : -1;
+    if (index < 0 || b->kernel->parameters[index].kind != TEXT_PARAMETER_CONST) {
+        item->expected = describe_formula(b, formula, value);
+        return;
+    }
+    const char *name = formula->name->text;
+    item->expected = TEXT("%s = %" PRId64, name, value);
+    item->hint = TEXT("`%s` is a const of the kernel: `%s=%" PRId64 "` gives it this value", name,
+                      name, given);
+}
+
 static void bind_shape(binder *b, const text_parameter *parameter, const text_argument *given,
                        text_argument *shape) {
     bool open = given == NULL || given->extent_open;
@@ -468,7 +484,7 @@ static void bind_shape(binder *b, const text_parameter *parameter, const text_ar
             report(b, "size-mismatch", parameter->location,
                    TEXT("dimension %d of `%s` does not agree", d, parameter->name->text));
         item->found = TEXT("%" PRId64, given->extent[d]);
-        item->expected = describe_formula(b, parameter->dimensions[d].formula, value);
+        explain_dimension(b, item, parameter->dimensions[d].formula, given->extent[d], value);
     }
     check_bytes(b, parameter, shape);
 }

@@ -93,6 +93,9 @@ def check_words():
     result = croft("run", SOFTMAX, "x=ones:2x4")
     case("a_missing_output_is_written",
          result.code == 3 and "expected: `y=` an array to write\n" in result.err, result)
+    result = croft("run", "examples/rmsnorm_register.croft", "x=ones:2x8", "w=ones:8", "y=-")
+    case("a_const_of_another_value_is_said", result.code == 3 and "found: 8\n  expected: N = 1009\n"
+         "  hint: `N` is a const of the kernel: `N=8` gives it this value\n" in result.err, result)
     wrong = croft("run", SOFTMAX, "x=ones:4", "y=-")
     case("a_wrong_rank_is_one_finding",
          wrong.code == 3 and wrong.err.count("error:") == 1 and "rank-mismatch" in wrong.err, wrong)

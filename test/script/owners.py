@@ -172,8 +172,8 @@ def check_erased():
     kept = croft("plan", path, "--machine", "sm_90")
     case("others_keep_layouts", kept.code == 0 and "erased" not in kept.out
          and "axis axis.0        lane 4 @8 | subgroup 2 | lane 8 @1" in kept.out, kept)
-    words = ["run", path, "source=arange:2x8x8:f32", f"dest={command.SCRATCH}/d.npy", "--target", "sim",
-             "--check", "--machine"]
+    words = ["run", path, "source=arange:2x8x8:f32", f"dest={command.SCRATCH}/d.npy",
+             "--target", "sim", "--check", "--machine"]
     said = "layouts: the kernel's own are erased on cpu-avx2"
     case("a_checked_simulation_says_so", said in croft(*words, "cpu-avx2").out)
     case("and_only_there", "layouts:" not in croft(*words, "sm_90").out)
