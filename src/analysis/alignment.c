@@ -200,7 +200,6 @@ analysis_alignment analysis_alignment_find(analysis_alignments *search, const ir
 /* ---- conditions ---- */
 
 typedef struct condition_search {
-    base_arena *arena;
     const ir_module *module;
     layout_condition *conditions;
     int64_t count;
@@ -252,7 +251,7 @@ static bool serves(condition_search *search, int64_t count, int64_t which, int64
 
 int64_t analysis_conditions_prune(base_arena *arena, const ir_module *module,
                                   layout_condition *conditions, int64_t count) {
-    condition_search search = {.arena = arena, .module = module, .conditions = conditions};
+    condition_search search = {.module = module, .conditions = conditions};
     int64_t kept = 0;
     search.under = analysis_alignments_begin(arena, module, conditions, count);
     ir_region_walk((ir_region *)&module->body, count_access, &search.access_count);

@@ -54,6 +54,8 @@ static bool record_op(void *pointer, ir_op *op) {
     if (access != NULL) {
         record->has_access = true;
         record->injective = access->injective;
+        record->align = access->align;
+        record->whole = access->whole;
         for (int i = 0; i < access->rank; i++)
             record->inside[i] = access->index[i].inside;
     }
@@ -80,6 +82,12 @@ void runner_facts_record(runner_before *before, ir_module *module) {
     before->values = BASE_NEW_ARRAY(arena, const ir_value *, module->next_value);
     before->copies = BASE_NEW_ARRAY(arena, ir_value, module->next_value);
     before->implements = module->implements != NULL;
+    layout_condition *conditions =
+        BASE_NEW_ARRAY(arena, layout_condition, module->condition_count + 1);
+    for (int64_t i = 0; i < module->condition_count; i++)
+        conditions[i] = module->conditions[i];
+    before->conditions = conditions;
+    before->condition_count = module->condition_count;
     ir_region_walk(&module->body, record_op, before);
 }
 
@@ -118,7 +126,13 @@ static bool keeps_location(const facts_walk *w, const runner_record *record, con
 
 static bool keeps_proofs(const facts_walk *w, const runner_record *record, const ir_op *op) {
     const ir_access *access = op->attributes.access;
-    if (!record->has_access || access == NULL || w->module->level == IR_THREAD)
+    if (!record->has_access || access == NULL)
+        return true;
+    if (record->op == op && (access->align < record->align || (record->whole && !access->whole)))
+        return lost(w, op, "pass-facts", "loses a proof",
+                    base_diagnostics_text(w->runner->diagnostics, "align=%d%s", record->align,
+                                          record->whole ? " whole" : ""));
+    if (w->module->level == IR_THREAD)
         return true;
     if (record->injective && !access->injective)
         return lost(w, op, "pass-facts", "loses a proof", "injective");
@@ -179,6 +193,16 @@ static bool check_op(void *pointer, ir_op *op) {
            keeps_values(w, op);
 }
 
+/* What a module takes for granted is its caller's affair: no pass asks for more, or less. */
+static bool keeps_conditions(const runner_before *before, const ir_module *module) {
+    bool same = before->condition_count == module->condition_count;
+    for (int64_t i = 0; same && i < module->condition_count; i++) {
+        const layout_condition *was = &before->conditions[i], *is = &module->conditions[i];
+        same = was->kind == is->kind && was->subject == is->subject && was->amount == is->amount;
+    }
+    return same;
+}
+
 bool runner_check_facts(pass_runner *runner, const pass_row *pass, const runner_before *before,
                         ir_module *module) {
     if (before->records == NULL)
@@ -188,6 +212,11 @@ bool runner_check_facts(pass_runner *runner, const pass_row *pass, const runner_
         module->implements == NULL) {
         runner_bug(runner, pass, "pass-facts", (base_location){0},
                    "forgets which tile program the module implements");
+        return false;
+    }
+    if ((runner->checks & PASS_CHECK_FACTS) != 0 && !keeps_conditions(before, module)) {
+        runner_bug(runner, pass, "pass-facts", (base_location){0},
+                   "changes the conditions under which the module is valid");
         return false;
     }
     return ir_region_walk(&module->body, check_op, &w);

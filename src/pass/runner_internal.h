@@ -10,7 +10,8 @@ typedef struct runner_record {
     const ir_op *op;
     base_location location;
     const char *anchor;
-    bool has_access, injective;
+    bool has_access, injective, whole;
+    int align;
     bool inside[IR_MAX_RANK];
 } runner_record;
 
@@ -25,6 +26,8 @@ typedef struct runner_before {
     int64_t *by_op, *by_anchor; /* open addressing: position + 1, 0 = free */
     int64_t bucket_count;
     bool implements; /* the module says which tile program it implements */
+    const layout_condition *conditions;
+    int64_t condition_count;
     int32_t value_count;
     const ir_value **values; /* [number]: where it is, and what it was */
     ir_value *copies;

@@ -67,6 +67,23 @@ static const char implemented[] =
     "  }\n"
     "}\n";
 
+static const char aligned[] =
+    "kernel @k[R, N](%x: in f32[R, N] @1:10+1, %y: out f32[R, N] @1:30+1) level thread\n"
+    "  source \"k.croft\"\n"
+    "  program row: R\n"
+    "  condition x aligned 16\n"
+    "  team 8\n"
+    "  axis row program row extent R digits group *\n"
+    "  axis N extent N digits slot 4 | lane 8 | step *\n"
+    "  groups R\n"
+    "{\n"
+    "  %row = group : i64 @2:13+3\n"
+    "  %n = size N : i64 @3:9+6\n"
+    "  %t = load %x[%row inside, lane*4 + slot*1 inside] mask=lane*4 + slot*1 < %n width=4 "
+    "align=16 "
+    ": f32(4) @3:9+6\n"
+    "}\n";
+
 typedef struct fixture {
     base_arena arena;
     jmp_buf exhausted;
@@ -234,6 +251,18 @@ LIE(loses_a_range) {
     return PASS_CHANGED;
 }
 
+LIE(loses_an_alignment) {
+    (void)context;
+    find(&module->body, IR_LOAD)->attributes.access->align = 0;
+    return PASS_CHANGED;
+}
+
+LIE(assumes_more) {
+    (void)context;
+    module->conditions[0].amount *= 2;
+    return PASS_CHANGED;
+}
+
 LIE(forgets_the_program) {
     (void)context;
     module->implements = NULL;
@@ -295,6 +324,8 @@ static const struct {
     {"loses_a_proof_of_a_copy", loses_a_proof_of_a_copy, mapped, "pass-facts", PASS_CHECK_FACTS},
     {"loses_a_storage", loses_a_storage, mapped, "kept-storage", 0},
     {"loses_a_range", loses_a_range, thread, "pass-facts", PASS_CHECK_FACTS},
+    {"loses_an_alignment", loses_an_alignment, aligned, "pass-facts", 0},
+    {"assumes_more", assumes_more, aligned, "pass-facts", 0},
     {"forgets_the_program", forgets_the_program, implemented, "pass-facts", PASS_CHECK_FACTS},
     {"changes_the_meaning", changes_the_meaning, tile, "pass-meaning", PASS_CHECK_MEANING},
     {"changes_the_meaning", changes_the_meaning, mapped, "pass-meaning", PASS_CHECK_MEANING},
