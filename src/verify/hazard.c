@@ -117,11 +117,17 @@ static void report_race(flow *f, const hazard_access *before, const hazard_acces
         return;
     if (cell >= 0)
         snprintf(where, sizeof where, " (cell %lld)", (long long)cell);
-    verify_report(f->h.state, VERIFY_HAZARD_RACE, now->op,
-                  "on every path a sync between, of a scope that holds both lanes",
-                  "this %s and the %s of line %d touch %s%s from different lanes",
-                  ir_op_describe(now->op->opcode)->text, ir_op_describe(before->op->opcode)->text,
-                  before->op->location.line, array_name(f, now->array), where);
+    const char *expected = "on every path a sync between, of a scope that holds both lanes";
+    if (now->op == before->op)
+        verify_report(f->h.state, VERIFY_HAZARD_RACE, now->op, expected,
+                      "two times that this %s runs touch %s%s from different lanes",
+                      ir_op_describe(now->op->opcode)->text, array_name(f, now->array), where);
+    else
+        verify_report(f->h.state, VERIFY_HAZARD_RACE, now->op, expected,
+                      "this %s and the %s of line %d touch %s%s from different lanes",
+                      ir_op_describe(now->op->opcode)->text,
+                      ir_op_describe(before->op->opcode)->text, before->op->location.line,
+                      array_name(f, now->array), where);
 }
 
 /* ---- accesses ---- */

@@ -12,6 +12,8 @@
  */
 #include "verify/verify_internal.h"
 
+#include "ir/print.h"
+
 enum { WORK = 1 << 22 }; /* ops that are looked at for uses of tokens whose arrays others reach */
 
 typedef struct token_walk {
@@ -135,6 +137,22 @@ static bool merged_state_holds(const ir_op *op) {
     return true;
 }
 
+/* A put or get of the right array is told the state of the token that it takes. */
+static void report_state(verify_state *state, const ir_op *op, const char *expected) {
+    const char *name = ir_op_describe(op->opcode)->text;
+    bool access = op->opcode == IR_PUT || op->opcode == IR_GET;
+    const ir_value *token = access ? ir_op_token(op) : NULL;
+    bool own = access && is_token(token) && token->type.scratch == op->operands[0];
+    bool given =
+        own && (op->opcode == IR_GET || is_of(op->results[0], op->operands[0], IR_TOKEN_WRITTEN));
+    if (given)
+        verify_report(state, VERIFY_TOKEN_STATE, op, expected, "`%s` takes a token that is %s",
+                      name, ir_token_state_name(token->type.state));
+    else
+        verify_report(state, VERIFY_TOKEN_STATE, op, expected,
+                      "a token of `%s` is of another array or state", name);
+}
+
 static void rule_token_state(verify_state *state, const ir_op *op) {
     bool holds = true;
     const char *expected = NULL;
@@ -157,9 +175,7 @@ static void rule_token_state(verify_state *state, const ir_op *op) {
         expected = "one state at the beginning, in the region, at its end and after it";
     }
     if (!holds)
-        verify_report(state, VERIFY_TOKEN_STATE, op, expected,
-                      "a token of `%s` is of another array or state",
-                      ir_op_describe(op->opcode)->text);
+        report_state(state, op, expected);
 }
 
 /* ---- the end ---- */

@@ -53,6 +53,7 @@ def check_page():
     result = command.croft("check", write(racy))
     command.case("page_program_without_sync_checked", result.code == 3 and
                  all(slug in result.err for slug in ("[token-state]", "[hazard-race]")) and
+                 "`get` takes a token that is written [" in result.err and
                  "found: %r = get %s[vector %from], %w : f32(1)\n" in result.err, result)
     result = command.croft("check", write(text))
     command.case("page_program_checked", result.code == 0 and
