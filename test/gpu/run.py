@@ -142,15 +142,15 @@ def make_cases(full):
               for rows in (1, 32, 256)]
     return cases + [variant_case(kernel, width, words) for kernel in kernels
                     if kernel.name in VARIANTS_OF for width in VARIANT_WIDTHS
-                    for words in (["--offset", 0], ["--offset", 1], ["--assume", "nothing"])]
+                    for words in (["--offset", "0"], ["--offset", "1"], ["--assume", "nothing"])]
 
 
 def variant_case(kernel, width, words):
     """Every vector is aligned, or none is, whatever else the arguments hold."""
     case = Case(kernel, "row", kernel.types[0], width)
-    case.name += "/" + "".join(map(str, words)).replace("--", "")
+    case.name += "/" + "".join(words).replace("--", "")
     case.words += words
-    aligned = width % 4 == 0 and words == ["--offset", 0]
+    aligned = width % 4 == 0 and words == ["--offset", "0"]
     case.variant = "variant: x aligned 16" if aligned else "x aligned 16 is not tried" \
         if "--assume" in words else "x aligned 16 does not hold: x "
     return case
@@ -467,6 +467,18 @@ def make_tasks(cases, target, only):
                     for case in cases]
 
 
+def started(outcomes, name, function, *arguments):
+    """A thread that runs the function; what it raises is a failure."""
+    def work():
+        try:
+            function(*arguments)
+        except Exception as error:  # whatever it is, it must not pass for a success
+            outcomes.add(name, f"{type(error).__name__}: {error}", 0.0)
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
 def check_program(words, outcomes):
     """A program of test/gpu, which prints its cases itself."""
     start = time.monotonic()
@@ -523,17 +535,14 @@ def main():
                               else "compute-sanitizer is not used on the cpu"
                               if options.on == "cpu" else "compute-sanitizer is not installed")
             continue
-        arguments = (sanitizer, tool, checked, outcomes)
-        threads.append(threading.Thread(target=check_tool, args=arguments))
-        threads[-1].start()
+        threads.append(started(outcomes, tool, check_tool, sanitizer, tool, checked, outcomes))
     for words in PROGRAMS if options.on == "cuda" else []:
         if options.only not in words[0]:
             continue
         if missing is not None:
             outcomes.skip(" ".join(words[:3]), "no device")
             continue
-        threads.append(threading.Thread(target=check_program, args=(words, outcomes)))
-        threads[-1].start()
+        threads.append(started(outcomes, " ".join(words[:3]), check_program, words, outcomes))
     tasks = make_tasks(cases, options.on, options.only)
     if missing is not None:
         for name, _ in tasks:
