@@ -132,19 +132,33 @@ static sim_tensor as_sim_tensor(const cli_array *array) {
     return tensor;
 }
 
-static int print_faults(const sim_reference *reference) {
+static void print_fault(const ir_module *module, const sim_fault *fault) {
+    const char *file = fault->location.source != NULL ? fault->location.source->name : "kernel";
+    fprintf(stderr, "%s:%d: fault: ", file, (int)fault->location.line);
+    if (fault->last > fault->index)
+        fprintf(stderr, "indices %lld to %lld of", (long long)fault->index, (long long)fault->last);
+    else
+        fprintf(stderr, "index %lld of", (long long)fault->index);
+    fprintf(stderr, " dimension %d of `%s` %s outside [0, %lld)", fault->dimension, fault->tensor,
+            fault->last > fault->index ? "are" : "is", (long long)fault->extent);
+    for (int i = 0; i < module->program_count; i++)
+        fprintf(stderr, "%s%lld", i == 0 ? ", program (" : ", ", (long long)fault->program[i]);
+    fputs(module->program_count > 0 ? ")\n" : "\n", stderr);
+}
+
+static int print_faults(const ir_module *module, const sim_reference *reference) {
+    int64_t listed = 0;
     for (int i = 0; i < reference->fault_count; i++) {
-        const sim_fault *fault = &reference->faults[i];
-        fprintf(stderr, "%s:%d: fault: index %lld of dimension %d of `%s` is outside [0, %lld)",
-                fault->location.source != NULL ? fault->location.source->name : "kernel",
-                (int)fault->location.line, (long long)fault->index, fault->dimension, fault->tensor,
-                (long long)fault->extent);
-        fprintf(stderr, ", program (%lld)\n", (long long)fault->program[0]);
+        print_fault(module, &reference->faults[i]);
+        listed += reference->faults[i].last - reference->faults[i].index + 1;
     }
-    if (reference->fault_total > reference->fault_count)
-        fprintf(stderr, "and %lld more\n",
-                (long long)(reference->fault_total - reference->fault_count));
-    return reference->fault_total > 0 ? CLI_EXIT_CHECK_FAILED : CLI_EXIT_OK;
+    if (reference->fault_total == 0)
+        return CLI_EXIT_OK;
+    if (reference->fault_total > listed)
+        fprintf(stderr, "and %lld more\n", (long long)(reference->fault_total - listed));
+    fputs("  hint: `fill=` among the indices says what is read outside, and that it is meant\n",
+          stderr);
+    return CLI_EXIT_CHECK_FAILED;
 }
 
 static int run_reference(run_state *run) {
@@ -161,7 +175,7 @@ static int run_reference(run_state *run) {
     }
     sim_reference_run(&run->job->arena, run->module, run->job->compiled.plan,
                       run->job->compiled.bindings.sizes, tensors, run->scalars, &run->reference);
-    return print_faults(&run->reference);
+    return print_faults(run->module, &run->reference);
 }
 
 /* Floating outputs as f64, unrounded; integers in their type. */

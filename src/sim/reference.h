@@ -47,12 +47,13 @@ typedef struct sim_reference_tensor {
     int64_t *toucher; /* run_rounded: 1 + the program that touched it, 0 none, -1 several */
 } sim_reference_tensor;
 
-/* A gather outside its tensor without a declared fill. */
+/* Gathers outside their tensor without a declared fill: of one index, or of several that follow
+ * each other in one program. */
 typedef struct sim_fault {
     const char *tensor;
     base_location location;
     int dimension;
-    int64_t index, extent;
+    int64_t index, last, extent; /* index <= last */
     int64_t program[IR_MAX_PROGRAMS];
 } sim_fault;
 
@@ -60,8 +61,8 @@ typedef struct sim_reference {
     sim_reference_tensor *tensors; /* one per module parameter; set for `out` and `inout` */
     sim_fault faults[BASE_DIAGNOSTIC_LIMIT];
     int fault_count;
-    int64_t fault_total;
-    bool programs_meet; /* run_rounded: one program stored a cell that another touched */
+    int64_t fault_total; /* gathers, listed or not */
+    bool programs_meet;  /* run_rounded: one program stored a cell that another touched */
 } sim_reference;
 
 /* Runs a tile or mapped module on all programs. tensors[i] is the i-th parameter of the module

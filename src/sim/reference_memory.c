@@ -35,20 +35,36 @@ typedef struct place {
 
 /* ---- faults ---- */
 
+/* The index follows the one that was listed last, in the same program and access. */
+static bool continues_fault(const sim_machine *machine, const place *at, int dimension,
+                            int64_t index) {
+    const sim_reference *result = machine->result;
+    if (result->fault_count == 0)
+        return false;
+    const sim_fault *fault = &result->faults[result->fault_count - 1];
+    return index > fault->last && index - 1 == fault->last && fault->dimension == dimension &&
+           strcmp(fault->tensor, machine->module->parameters[at->parameter].name) == 0 &&
+           fault->location.line == at->op->location.line &&
+           fault->location.column == at->op->location.column &&
+           memcmp(fault->program, machine->program, sizeof fault->program) == 0;
+}
+
 static void record_fault(sim_machine *machine, const place *at, int dimension, int64_t index) {
     sim_reference *result = machine->result;
     if (machine->open_branches > 0 || at->op->attributes.access->fill_declared)
         return;
-    if (result->fault_count < BASE_DIAGNOSTIC_LIMIT) {
+    result->fault_total++;
+    if (continues_fault(machine, at, dimension, index)) {
+        result->faults[result->fault_count - 1].last = index;
+    } else if (result->fault_count < BASE_DIAGNOSTIC_LIMIT) {
         sim_fault *fault = &result->faults[result->fault_count++];
         fault->tensor = machine->module->parameters[at->parameter].name;
         fault->location = at->op->location;
         fault->dimension = dimension;
-        fault->index = index;
+        fault->index = fault->last = index;
         fault->extent = at->tensor->extent[dimension];
         memcpy(fault->program, machine->program, sizeof fault->program);
     }
-    result->fault_total++;
 }
 
 /* ---- where ---- */

@@ -224,6 +224,15 @@ def check_edges():
     checked = croft("run", gather, *words, f"y={OUT}", "--check")
     case("check_names_the_fault",
          checked.code == 1 and "`x`" in checked.text and "3" in checked.text, checked)
+    past = kernel("past", "kernel past(x: in f32[N], y: out f32[R, S, N]) {\n"
+                          "    program row: R, s: S\n"
+                          "    y[row, s, :] = x[arange(N) + row * s]\n}\n")
+    checked = croft("run", past, f"x={command.SCRATCH}/x.npy", "R=2", "S=3", f"y={OUT}", "--check")
+    case("faults_that_follow_each_other_are_one_line", checked.code == 1 and [
+        line.split("fault: ")[1] for line in checked.err.splitlines() if "fault: " in line] == [
+            "index 3 of dimension 0 of `x` is outside [0, 3), program (1, 1)",
+            "indices 3 to 4 of dimension 0 of `x` are outside [0, 3), program (1, 2)"]
+         and "hint: `fill=`" in checked.err, checked)
     update = kernel("update", "kernel update(x: inout f32[R, N]) {\n    program row: R\n"
                               "    x[row, :] = x[row, :] * 2.0\n}\n")
     np.save(command.SCRATCH / "x.npy", np.arange(12, dtype=np.float32).reshape(3, 4))
