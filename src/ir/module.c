@@ -183,6 +183,15 @@ ir_value *ir_op_token(const ir_op *op) {
     return takes && op->operand_count > 0 ? op->operands[op->operand_count - 1] : NULL;
 }
 
+int ir_op_access_slots(const ir_op *op) {
+    if (op->opcode == IR_LOAD || op->opcode == IR_GET)
+        return ir_type_slot_count(&op->results[0]->type);
+    for (int i = op->operand_count - 1; i > 0; i--)
+        if (op->operands[i]->type.form == IR_FORM_SLOTS)
+            return op->operands[i]->type.slots;
+    return 1;
+}
+
 ir_op *ir_region_yield(const ir_region *region) {
     return region->last != NULL && region->last->opcode == IR_YIELD ? region->last : NULL;
 }

@@ -322,6 +322,9 @@ const char *ir_condition_subject(const ir_module *module, const layout_condition
 /* The value that a store or put writes; the token that a put or get takes. NULL for other ops. */
 ir_value *ir_op_stored(const ir_op *op);
 ir_value *ir_op_token(const ir_op *op);
+/* Slots of a load, store, get or put: those of what it gives, else of its last operand that has
+ * any; 1 where all are uniform. */
+int ir_op_access_slots(const ir_op *op);
 
 /* The yield of a region, or NULL. */
 ir_op *ir_region_yield(const ir_region *region);

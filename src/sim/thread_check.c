@@ -55,15 +55,6 @@ static bool is_index(const ir_value *value, int slots) {
     return is_i64(value) && fits(value, slots);
 }
 
-int sim_access_slots(const ir_op *op) {
-    if (op->result_count > 0 && op->opcode != IR_PUT)
-        return ir_type_slot_count(&op->results[0]->type);
-    for (int i = op->operand_count - 1; i > 0; i--)
-        if (op->operands[i]->type.form == IR_FORM_SLOTS)
-            return op->operands[i]->type.slots;
-    return 1;
-}
-
 /* ---- table ops ---- */
 
 static bool conversion_is_known(const ir_op *op) {
@@ -97,35 +88,58 @@ static const char *check_table(const ir_op *op) {
 
 /* ---- lanes ---- */
 
-static const char *check_moves(const ir_op *op) {
-    if (op->operand_count != 1 || op->result_count != 1 || !is_number(op->operands[0]) ||
-        !is_number(op->results[0]) || op->operands[0]->type.dtype != op->results[0]->type.dtype)
-        return "it takes one value and gives one of that dtype";
-    int from = ir_type_slot_count(&op->operands[0]->type),
-        to = ir_type_slot_count(&op->results[0]->type);
-    switch ((int)op->opcode) {
-    case IR_BROADCAST:
-        return fits(op->operands[0], to) ? NULL : "the operand has other slots";
-    case IR_UNIFORM:
-        return from == 1 && to == 1 ? NULL : "it takes one slot";
-    case IR_RENAME:
-        if (op->attributes.slots.count != to)
-            return "it says a slot for each slot of the result";
-        for (int i = 0; i < to; i++)
-            if (op->attributes.slots.items[i] < 0 || op->attributes.slots.items[i] >= from)
-                return "it takes a slot that does not exist";
-        return NULL;
-    }
-    return from == to ? NULL : "the operand has other slots than the result";
+static const char one_value[] = "it takes one value and gives one of that dtype";
+static const char other_slots[] = "the operand has other slots than the result";
+
+static bool is_of_one_value(const ir_op *op) {
+    return op->operand_count == 1 && op->result_count == 1 && is_number(op->operands[0]) &&
+           is_number(op->results[0]) && op->operands[0]->type.dtype == op->results[0]->type.dtype;
+}
+
+/* Of an op of one value. */
+static int slots_taken(const ir_op *op) {
+    return ir_type_slot_count(&op->operands[0]->type);
+}
+
+static int slots_given(const ir_op *op) {
+    return ir_type_slot_count(&op->results[0]->type);
+}
+
+static const char *check_broadcast(const ir_op *op) {
+    if (!is_of_one_value(op))
+        return one_value;
+    return fits(op->operands[0], slots_given(op)) ? NULL : "the operand has other slots";
+}
+
+static const char *check_uniform(const ir_op *op) {
+    if (!is_of_one_value(op))
+        return one_value;
+    return slots_taken(op) == 1 && slots_given(op) == 1 ? NULL : "it takes one slot";
+}
+
+static const char *check_rename(const ir_op *op) {
+    if (!is_of_one_value(op))
+        return one_value;
+    const ir_list *slots = &op->attributes.slots;
+    if (slots->count != slots_given(op))
+        return "it says a slot for each slot of the result";
+    for (int i = 0; i < slots->count; i++)
+        if (slots->items[i] < 0 || slots->items[i] >= slots_taken(op))
+            return "it takes a slot that does not exist";
+    return NULL;
+}
+
+static const char *check_move(const ir_op *op) {
+    if (!is_of_one_value(op))
+        return one_value;
+    return slots_taken(op) == slots_given(op) ? NULL : other_slots;
 }
 
 static const char *check_reduction(const ir_op *op) {
     const ir_monoid_info *monoid = ir_monoid_describe(op->attributes.monoid);
-    if (op->operand_count != 1 || op->result_count != 1 || !is_number(op->operands[0]) ||
-        !is_number(op->results[0]) || op->operands[0]->type.dtype != op->results[0]->type.dtype)
-        return "it takes one value and gives one of that dtype";
-    int from = ir_type_slot_count(&op->operands[0]->type),
-        to = ir_type_slot_count(&op->results[0]->type);
+    if (!is_of_one_value(op))
+        return one_value;
+    int from = slots_taken(op), to = slots_given(op);
     base_dtype dtype = op->operands[0]->type.dtype;
     if (sim_kernel_of(monoid->combine, dtype) == NULL)
         return "its monoid does not compute in that dtype";
@@ -133,7 +147,7 @@ static const char *check_reduction(const ir_op *op) {
         sim_kernel_of(monoid->combine_ignoring_nan, dtype) == NULL)
         return "its monoid does not ignore NaN in that dtype";
     if (op->opcode == IR_COMBINE)
-        return from == to ? NULL : "the operand has other slots than the result";
+        return from == to ? NULL : other_slots;
     return to == 1 && (from & (from - 1)) == 0 ? NULL : "it folds a power of two of slots to one";
 }
 
@@ -145,7 +159,7 @@ static bool operand_in_range(const ir_op *op, int operand) {
 
 static const char *check_indices(const ir_op *op, int rank) {
     const ir_access *access = op->attributes.access;
-    int slots = sim_access_slots(op);
+    int slots = ir_op_access_slots(op);
     if (access == NULL || access->rank != rank)
         return "it has not one index for each dimension";
     for (int d = 0; d < rank; d++) {
@@ -185,7 +199,7 @@ static const char *check_access(sim_team *team, const ir_op *op) {
     const char *reason = check_indices(op, shared ? 1 : array->type.rank);
     if (reason != NULL)
         return reason;
-    int slots = sim_access_slots(op), fill = op->attributes.access->fill;
+    int slots = ir_op_access_slots(op), fill = op->attributes.access->fill;
     if (fill >= 0 && (!operand_in_range(op, fill) || !fits(op->operands[fill], slots) ||
                       op->operands[fill]->type.dtype != array->type.dtype))
         return "the fill is not an element";
@@ -312,54 +326,81 @@ static const char *check_results(const ir_op *op, int first) {
     return NULL;
 }
 
+typedef enum op_check {
+    CHECK_TABLE, /* an op of the table, or one that does not stand at level thread */
+    CHECK_LEAF,
+    CHECK_BROADCAST,
+    CHECK_UNIFORM,
+    CHECK_RENAME,
+    CHECK_MOVE,
+    CHECK_REDUCTION,
+    CHECK_READ,
+    CHECK_WRITE,
+    CHECK_ARRAY,
+    CHECK_PRIVATE,
+    CHECK_FOR,
+    CHECK_CHOICE,
+    CHECK_SYNC,
+    CHECK_YIELD,
+} op_check;
+
+static const op_check op_checks[IR_OPCODE_COUNT] = {
+    [IR_CONSTANT] = CHECK_LEAF,   [IR_SIZE] = CHECK_LEAF,
+    [IR_PARAMETER] = CHECK_LEAF,  [IR_STRIDE] = CHECK_LEAF,
+    [IR_GROUP] = CHECK_LEAF,      [IR_BLOCK] = CHECK_LEAF,
+    [IR_IOTA] = CHECK_LEAF,       [IR_BROADCAST] = CHECK_BROADCAST,
+    [IR_UNIFORM] = CHECK_UNIFORM, [IR_RENAME] = CHECK_RENAME,
+    [IR_SHUFFLE] = CHECK_MOVE,    [IR_XORSLOT] = CHECK_MOVE,
+    [IR_FOLD] = CHECK_REDUCTION,  [IR_COMBINE] = CHECK_REDUCTION,
+    [IR_LOAD] = CHECK_READ,       [IR_GET] = CHECK_READ,
+    [IR_STORE] = CHECK_WRITE,     [IR_PUT] = CHECK_WRITE,
+    [IR_SCRATCH] = CHECK_ARRAY,   [IR_PRIVATE] = CHECK_ARRAY,
+    [IR_PULL] = CHECK_PRIVATE,    [IR_PUSH] = CHECK_PRIVATE,
+    [IR_FOR] = CHECK_FOR,         [IR_IF] = CHECK_CHOICE,
+    [IR_WHEN] = CHECK_CHOICE,     [IR_SYNC] = CHECK_SYNC,
+    [IR_YIELD] = CHECK_YIELD,
+};
+
+/* Why the op cannot be run, or NULL. */
 static const char *check_op(sim_team *team, const ir_op *op) {
     const char *reason = NULL;
-    switch (op->opcode) {
-    case IR_CONSTANT:
-    case IR_SIZE:
-    case IR_PARAMETER:
-    case IR_STRIDE:
-    case IR_GROUP:
-    case IR_BLOCK:
-    case IR_IOTA:
+    switch (op_checks[op->opcode]) {
+    case CHECK_TABLE:
+        return (ir_op_describe(op->opcode)->levels & IR_LEVEL_BIT_R) != 0
+                   ? check_table(op)
+                   : "it does not stand at level thread";
+    case CHECK_LEAF:
         return check_leaf(team, op);
-    case IR_BROADCAST:
-    case IR_UNIFORM:
-    case IR_RENAME:
-    case IR_SHUFFLE:
-    case IR_XORSLOT:
-        return check_moves(op);
-    case IR_FOLD:
-    case IR_COMBINE:
+    case CHECK_BROADCAST:
+        return check_broadcast(op);
+    case CHECK_UNIFORM:
+        return check_uniform(op);
+    case CHECK_RENAME:
+        return check_rename(op);
+    case CHECK_MOVE:
+        return check_move(op);
+    case CHECK_REDUCTION:
         return check_reduction(op);
-    case IR_LOAD:
-    case IR_GET:
+    case CHECK_READ:
         return check_access(team, op);
-    case IR_STORE:
-    case IR_PUT:
+    case CHECK_WRITE:
         reason = check_access(team, op);
         return reason != NULL ? reason : check_results(op, 0);
-    case IR_SCRATCH:
-    case IR_PRIVATE:
+    case CHECK_ARRAY:
         reason = check_array(team, op);
         return reason != NULL ? reason : check_results(op, 1);
-    case IR_PULL:
-    case IR_PUSH:
+    case CHECK_PRIVATE:
         return check_private(op);
-    case IR_FOR:
+    case CHECK_FOR:
         return check_for(op);
-    case IR_IF:
-    case IR_WHEN:
+    case CHECK_CHOICE:
         return check_choice(op);
-    case IR_SYNC:
+    case CHECK_SYNC:
         return op->attributes.scope == IR_SCOPE_NONE ? "it has no scope" : check_results(op, 0);
-    case IR_YIELD:
+    case CHECK_YIELD:
         return check_results(op, 0);
-    default: /* the others are table ops, or do not stand at level thread */
-        break;
     }
-    bool here = (ir_op_describe(op->opcode)->levels & IR_LEVEL_BIT_R) != 0;
-    return here ? check_table(op) : "it does not stand at level thread";
+    return reason;
 }
 
 static bool walk(structure *s, const ir_region *region) {

@@ -170,8 +170,6 @@ bool sim_thread_check(sim_team *team);
 /* A diagnostic, and nothing is run any more. */
 void sim_refuse(sim_team *team, const ir_op *op, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Slots of an access. */
-int sim_access_slots(const ir_op *op);
 
 /* ---- thread_compute.c ---- */
 typedef void sim_kernel(int64_t count, void *to, const void *a, const void *b, const void *c);

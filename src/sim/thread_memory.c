@@ -38,7 +38,7 @@ static sim_form *form_at(sim_team *team, const ir_op *op) {
 
 static void form_build(sim_team *team, const ir_op *op) {
     const ir_access *access = op->attributes.access;
-    sim_form form = {.op = op, .slots = sim_access_slots(op)};
+    sim_form form = {.op = op, .slots = ir_op_access_slots(op)};
     for (int d = 0; d < access->rank; d++) {
         form.index[d] = affine_of(team, &access->index[d].affine, form.slots);
         form.by_lane |= form.index[d].moves;

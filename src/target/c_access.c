@@ -29,16 +29,7 @@ static bool moves(const target_c_position *position) {
 static const char *base_offset(const target_c_access *s, bool wrap) {
     if (s->base != NULL)
         return s->base[0] != '\0' ? s->base : NULL;
-    const char *sum = NULL;
-    for (int d = 0; d < s->access->rank; d++) {
-        int operand = s->access->index[d].operand;
-        const char *name = operand < 0 ? NULL : target_emit_name(s->e, s->op->operands[operand], 0);
-        if (name != NULL && strcmp(name, "0") == 0)
-            name = NULL;
-        sum =
-            target_emit_sum(s->e, wrap, sum, target_emit_product(s->e, wrap, name, s->strides[d]));
-    }
-    return sum;
+    return target_emit_base(s->e, s->op, wrap, s->strides);
 }
 
 /* The part that slot and register add: their strides, and with one lane the slot's vectors. */
@@ -211,22 +202,6 @@ static target_c_shape shape_of(const target_c_access *s) {
     return outer_same && s->index[last].stride == 1 ? SHAPE_NEIGHBOURS : SHAPE_STRIDED;
 }
 
-/* The parameter of a tensor value. */
-static int parameter_of(const ir_module *module, const ir_value *tensor) {
-    int parameter = 0;
-    while (module->parameters[parameter].value != tensor)
-        parameter++;
-    return parameter;
-}
-
-/* Slots that the operands from `first` on have: those of the first one that has any. */
-static int slots_of_operands(const ir_op *op) {
-    for (int i = op->operand_count - 1; i > 0; i--)
-        if (op->operands[i]->type.form == IR_FORM_SLOTS)
-            return op->operands[i]->type.slots;
-    return 1;
-}
-
 /* The pointer and strides of a tensor, or of scratch, which is one row. */
 static void set_memory(target_c_access *s) {
     const target_emitter *e = s->e;
@@ -236,7 +211,7 @@ static void set_memory(target_c_access *s) {
         s->pointer = target_emit_name(e, memory, 0);
         return;
     }
-    const target_parameter *parameter = &e->parameters[parameter_of(e->module, memory)];
+    const target_parameter *parameter = &e->parameters[ir_module_parameter_of(e->module, memory)];
     s->pointer = parameter->name;
     for (int d = 0; d + 1 < s->access->rank; d++)
         s->strides[d] = parameter->strides[d];
@@ -253,15 +228,13 @@ static target_c_access access_begin(target_emitter *e, const ir_op *op) {
         s.scattered = s.scattered || access->index[d].vector >= 0 || !s.index[d].strided;
         lanes_differ = lanes_differ || moves(&s.index[d]);
     }
-    if (op->result_count > 0 && ir_op_stored(op) == NULL) {
-        s.slots = target_emit_slots(&op->results[0]->type);
+    const ir_value *stored = ir_op_stored(op);
+    s.slots = ir_op_access_slots(op);
+    if (stored == NULL)
         s.vector = target_emit_is_vector(e, &op->results[0]->type);
-    } else {
-        s.slots = slots_of_operands(op);
-        s.vector =
-            e->dialect->vectors(e) && (lanes_differ || s.slots > 1 ||
-                                       ir_op_stored(op)->type.form == IR_FORM_SLOTS || s.scattered);
-    }
+    else
+        s.vector = e->dialect->vectors(e) && (lanes_differ || s.slots > 1 || s.scattered ||
+                                              stored->type.form == IR_FORM_SLOTS);
     s.shape = shape_of(&s);
     s.type = e->dialect->type(e, target_c_memory_dtype(s.dtype), s.vector);
     return s;

@@ -49,7 +49,7 @@ static const char *private_cell(const target_emitter *e, const ir_op *op, int sl
 void target_c_pull(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
     target_emit_take_names(emitter, result, NULL);
-    for (int s = 0; s < target_emit_slots(&result->type); s++)
+    for (int s = 0; s < ir_type_slot_count(&result->type); s++)
         target_emit_define(emitter, result, s, private_cell(emitter, op, s));
 }
 

@@ -21,7 +21,7 @@ void target_c_iota(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
     target_c_position position = target_c_position_of(e, &op->attributes.affine);
     target_emit_take_names(e, result, NULL);
-    for (int s = 0; s < target_emit_slots(&result->type); s++) {
+    for (int s = 0; s < ir_type_slot_count(&result->type); s++) {
         int64_t offset = ir_affine_at(&op->attributes.affine, (ir_position){.slot = s});
         const char *number = target_emit_integer(e, offset);
         if (target_emit_is_vector(e, &result->type))
@@ -143,7 +143,7 @@ static const char **names_of(const target_emitter *e, const ir_value *value, int
 /* A result: one variable, or the arrays that the loops fill. */
 static void declare_result(target_emitter *e, const ir_value *result, const char *fallback) {
     target_emit_take_names(e, result, fallback);
-    for (int s = 0; e->registers > 1 && s < target_emit_slots(&result->type); s++)
+    for (int s = 0; e->registers > 1 && s < ir_type_slot_count(&result->type); s++)
         target_emit_declare(e, result, s);
 }
 
@@ -268,7 +268,7 @@ void target_c_combine(target_emitter *emitter, const ir_op *op) {
     }
     declare_result(emitter, op->results[0], ir_monoid_describe(op->attributes.monoid)->text);
     const char **parts = subgroups_open(emitter);
-    for (int s = 0; s < target_emit_slots(&op->results[0]->type); s++)
+    for (int s = 0; s < ir_type_slot_count(&op->results[0]->type); s++)
         combine_slot(emitter, op, s, parts);
     subgroups_close(emitter);
 }
@@ -291,7 +291,7 @@ void target_c_shuffle(target_emitter *emitter, const ir_op *op) {
     int64_t *from = BASE_NEW_ARRAY(e->arena, int64_t, lanes);
     declare_result(e, result, NULL);
     const char **parts = subgroups_open(e);
-    for (int s = 0; s < target_emit_slots(&result->type); s++) {
+    for (int s = 0; s < ir_type_slot_count(&result->type); s++) {
         int64_t constant = s < constants->count ? constants->items[s] : 0;
         for (int64_t l = 0; l < lanes; l++)
             from[l] = (linear_map(&op->attributes.lanes, l) ^ constant) & (lanes - 1);
@@ -321,7 +321,7 @@ void target_c_xorslot(target_emitter *emitter, const ir_op *op) {
     target_emitter *e = emitter;
     const ir_value *result = op->results[0];
     const ir_list *columns = &op->attributes.lanes;
-    int slots = target_emit_slots(&result->type);
+    int slots = ir_type_slot_count(&result->type);
     const char **names = BASE_NEW_ARRAY(e->arena, const char *, slots);
     const char **next = BASE_NEW_ARRAY(e->arena, const char *, slots);
     target_emit_take_names(e, result, NULL);

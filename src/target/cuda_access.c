@@ -19,19 +19,6 @@
 
 /* ---- the parts of an address ---- */
 
-static const char *base_of(const target_cuda_access *s) {
-    const char *sum = NULL;
-    for (int d = 0; d < s->access->rank; d++) {
-        int operand = s->access->index[d].operand;
-        const char *name = operand < 0 ? NULL : target_emit_name(s->e, s->op->operands[operand], 0);
-        if (name != NULL && strcmp(name, "0") == 0)
-            name = NULL;
-        sum = target_emit_sum(s->e, s->wild, sum,
-                              target_emit_product(s->e, s->wild, name, s->strides[d]));
-    }
-    return sum;
-}
-
 static const char *lane_of(const target_cuda_access *s) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++)
@@ -129,22 +116,6 @@ const char *target_cuda_guard(const target_cuda_access *access, int slot) {
 
 /* ---- what an access looks like ---- */
 
-/* The parameter of a tensor value. */
-static int parameter_of(const ir_module *module, const ir_value *tensor) {
-    int parameter = 0;
-    while (module->parameters[parameter].value != tensor)
-        parameter++;
-    return parameter;
-}
-
-/* Slots that the operands of a store have: those of the last one that has any. */
-static int slots_of_operands(const ir_op *op) {
-    for (int i = op->operand_count - 1; i > 0; i--)
-        if (op->operands[i]->type.form == IR_FORM_SLOTS)
-            return op->operands[i]->type.slots;
-    return 1;
-}
-
 /* The scratch of another group of the cluster. */
 static const char *scratch_of_block(target_cuda_access *s) {
     target_emitter *e = s->e;
@@ -162,21 +133,21 @@ static target_cuda_access access_begin(target_emitter *e, const ir_op *op) {
     const ir_access *access = op->attributes.access;
     const ir_value *memory = op->operands[0];
     target_cuda_access s = {.e = e, .op = op, .access = access, .dtype = memory->type.dtype};
-    bool loads = op->opcode == IR_LOAD || op->opcode == IR_GET;
-    s.slots = loads ? target_emit_slots(&op->results[0]->type) : slots_of_operands(op);
+    s.slots = ir_op_access_slots(op);
     s.scratch = memory->type.form == IR_FORM_SCRATCH;
     s.wild = access->mask_kind != IR_MASK_NONE || target_cuda_is_guarded(op);
     if (s.scratch) {
         s.pointer = scratch_of_block(&s);
     } else {
-        const target_parameter *parameter = &e->parameters[parameter_of(e->module, memory)];
+        const target_parameter *parameter =
+            &e->parameters[ir_module_parameter_of(e->module, memory)];
         s.pointer = parameter->name;
         for (int d = 0; d + 1 < access->rank; d++)
             s.strides[d] = parameter->strides[d];
     }
     for (int d = 0; d < access->rank; d++)
         s.lanes[d] = target_cuda_position_of(e, &access->index[d].affine);
-    s.base = hoist(&s, base_of(&s), "at");
+    s.base = hoist(&s, target_emit_base(e, op, s.wild, s.strides), "at");
     s.lane = hoist(&s, lane_of(&s), "lane");
     set_limit(&s);
     return s;

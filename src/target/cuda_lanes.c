@@ -29,7 +29,7 @@ void target_cuda_iota(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
     target_cuda_position position = target_cuda_position_of(emitter, &op->attributes.affine);
     target_emit_take_names(emitter, result, NULL);
-    for (int s = 0; s < target_emit_slots(&result->type); s++) {
+    for (int s = 0; s < ir_type_slot_count(&result->type); s++) {
         int64_t offset = ir_affine_at(&op->attributes.affine, (ir_position){.slot = s});
         const char *number = target_emit_integer(emitter, offset);
         if (position.name != NULL && offset == 0)
@@ -146,7 +146,7 @@ void target_cuda_combine(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
     ir_list masks = masks_of(emitter, op);
     target_emit_take_names(emitter, result, ir_monoid_describe(op->attributes.monoid)->text);
-    for (int s = 0; s < target_emit_slots(&result->type); s++) {
+    for (int s = 0; s < ir_type_slot_count(&result->type); s++) {
         const char *value = target_emit_name(emitter, op->operands[0], s);
         for (int m = 0; m < masks.count; m++)
             value = combine_mask(emitter, op, value, target_emit_variable(emitter, result, s),
@@ -225,7 +225,7 @@ static void move_together(target_emitter *e, const ir_op *op, const int *slots, 
 
 void target_cuda_shuffle(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
-    int count = target_emit_slots(&result->type), slots[4];
+    int count = ir_type_slot_count(&result->type), slots[4];
     bool *done = BASE_NEW_ARRAY(emitter->arena, bool, count);
     target_emit_take_names(emitter, result, NULL);
     for (int s = 0; s < count; s++) {
@@ -260,7 +260,7 @@ void target_cuda_xorslot(target_emitter *emitter, const ir_op *op) {
     target_emitter *e = emitter;
     const ir_value *result = op->results[0];
     const ir_list *columns = &op->attributes.lanes;
-    int slots = target_emit_slots(&result->type);
+    int slots = ir_type_slot_count(&result->type);
     const char **names = BASE_NEW_ARRAY(e->arena, const char *, slots);
     const char **next = BASE_NEW_ARRAY(e->arena, const char *, slots);
     target_emit_take_names(e, result, NULL);

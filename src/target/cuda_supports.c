@@ -63,14 +63,6 @@ const char *target_cuda_supports(const ir_module *module, const ir_op *op, const
         reason = supports_array(module, op, on);
     if (reason != NULL)
         return reason;
-    if ((ir_op_describe(op->opcode)->levels & IR_LEVEL_BIT_R) == 0)
-        return "the op does not stand at level thread";
-    if (op->attributes.access != NULL && op->attributes.access->block != 0 && module->cluster <= 1)
-        return "no other group's scratch can be reached";
-    if (op->opcode == IR_SYNC && op->attributes.scope > IR_SCOPE_CLUSTER)
-        return "groups of a grid do not wait for each other";
-    for (int i = 0; i < op->result_count; i++)
-        if (op->results[i]->type.dtype == BASE_F64)
-            return "f64 exists only in reference results";
-    return NULL;
+    return target_supports_op(op, module->cluster > 1,
+                              "groups of a grid do not wait for each other");
 }

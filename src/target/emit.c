@@ -98,7 +98,7 @@ static bool has_variables(const ir_value *value) {
 static void emit_assign(target_emitter *e, const ir_value *place, const ir_value *source,
                         const char *const *copies) {
     bool vector = target_emit_is_vector(e, &place->type);
-    for (int s = 0; s < target_emit_slots(&place->type); s++) {
+    for (int s = 0; s < ir_type_slot_count(&place->type); s++) {
         const char *left = target_emit_name(e, place, s);
         const char *right = target_emit_operand(e, source, s, vector);
         if (copies != NULL && copies[s] != NULL)
@@ -111,7 +111,7 @@ static void emit_assign(target_emitter *e, const ir_value *place, const ir_value
 /* A variable, with or without a first value. */
 static void emit_declare(target_emitter *e, const ir_value *value, const ir_value *initial) {
     bool vector = target_emit_is_vector(e, &value->type);
-    for (int s = 0; has_variables(value) && s < target_emit_slots(&value->type); s++) {
+    for (int s = 0; has_variables(value) && s < ir_type_slot_count(&value->type); s++) {
         const char *name = target_emit_name(e, value, s);
         if (initial == NULL) {
             target_emit_declare(e, value, s);
@@ -154,7 +154,7 @@ static const ir_value *carry_at(const next_carries *next, int i) {
 static bool is_lost_before(const next_carries *next, int i, int slot, const char *name) {
     for (int j = 0; j <= i; j++) {
         const ir_value *carry = carry_at(next, j);
-        int slots = carry == NULL ? 0 : j < i ? target_emit_slots(&carry->type) : slot;
+        int slots = carry == NULL ? 0 : j < i ? ir_type_slot_count(&carry->type) : slot;
         for (int s = 0; s < slots; s++)
             if (strcmp(variable_of(next->e, carry, s), name) == 0 &&
                 strcmp(variable_of(next->e, next->yield->operands[j], s), name) != 0)
@@ -171,7 +171,7 @@ static void emit_next_carries(target_emitter *e, const ir_region *region, const 
     const char ***copies = BASE_NEW_ARRAY(e->arena, const char **, count + 1);
     for (int i = 0; i < count; i++) {
         const ir_value *carry = carry_at(&next, i), *source = yield->operands[i];
-        int slots = carry != NULL ? target_emit_slots(&carry->type) : 0;
+        int slots = carry != NULL ? ir_type_slot_count(&carry->type) : 0;
         copies[i] = BASE_NEW_ARRAY(e->arena, const char *, slots + 1);
         for (int s = 0; s < slots; s++) {
             const char *name = variable_of(e, source, s);

@@ -163,7 +163,7 @@ static const char *emit_expression(target_emitter *e, const ir_op *op, int slot)
 void target_emit_arithmetic(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
     target_emit_take_names(emitter, result, NULL);
-    for (int s = 0; s < target_emit_slots(&result->type); s++)
+    for (int s = 0; s < ir_type_slot_count(&result->type); s++)
         target_emit_define(emitter, result, s, emit_expression(emitter, op, s));
 }
 
@@ -172,7 +172,7 @@ void target_emit_fold(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
     ir_opcode opcode = target_emit_combine_opcode(op);
     bool vector = target_emit_is_vector(emitter, &operand->type);
-    int count = target_emit_slots(&operand->type);
+    int count = ir_type_slot_count(&operand->type);
     const char **parts = BASE_NEW_ARRAY(emitter->arena, const char *, count);
     for (int s = 0; s < count; s++)
         parts[s] = target_emit_name(emitter, operand, s);

@@ -28,6 +28,21 @@ const char *target_emit_addend(const target_emitter *emitter, int64_t value) {
     return value == 0 ? NULL : target_emit_integer(emitter, value);
 }
 
+const char *target_emit_base(const target_emitter *emitter, const ir_op *op, bool wrap,
+                             const char *const strides[IR_MAX_RANK]) {
+    const ir_access *access = op->attributes.access;
+    const char *sum = NULL;
+    for (int d = 0; d < access->rank; d++) {
+        int operand = access->index[d].operand;
+        const char *name = operand < 0 ? NULL : target_emit_name(emitter, op->operands[operand], 0);
+        if (name != NULL && strcmp(name, "0") == 0)
+            name = NULL;
+        sum = target_emit_sum(emitter, wrap, sum,
+                              target_emit_product(emitter, wrap, name, strides[d]));
+    }
+    return sum;
+}
+
 bool target_emit_is_word(const char *text) {
     return strpbrk(text, " (") == NULL;
 }

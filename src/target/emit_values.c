@@ -10,13 +10,9 @@ bool target_emit_is_vector(const target_emitter *emitter, const ir_type *type) {
     return type->form == IR_FORM_SLOTS && emitter->dialect->vectors(emitter);
 }
 
-int target_emit_slots(const ir_type *type) {
-    return type->form == IR_FORM_SLOTS ? type->slots : 1;
-}
-
 static target_variable *variable_create(const target_emitter *e, const ir_value *value) {
     target_variable *variable = &e->variables[value->number];
-    variable->count = target_emit_slots(&value->type);
+    variable->count = ir_type_slot_count(&value->type);
     variable->spread = false;
     variable->slots = BASE_NEW_ARRAY(e->arena, const char *, variable->count);
     return variable;

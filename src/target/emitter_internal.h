@@ -11,7 +11,7 @@
  *     literals.c          constants and sizes
  *
  * A dialect says how its types are called and writes what depends on the device: memory, lanes, the
- * prelude and the entry point. c.c is the dialect of the cpu target.
+ * prelude and the entry point. c.c is the dialect of the target cpu, cuda.c that of cuda.
  */
 #ifndef TARGET_EMITTER_INTERNAL_H
 #define TARGET_EMITTER_INTERNAL_H
@@ -108,6 +108,11 @@ struct target_emitter {
     int64_t line_count, line_capacity;
 };
 
+/* ---- target.c ---- */
+/* Why no target runs an op, or NULL. `clusters`: groups reach each other's scratch; a wait of the
+ * whole grid is refused as `no_grid_sync`. */
+const char *target_supports_op(const ir_op *op, bool clusters, const char *no_grid_sync);
+
 /* ---- emit.c ---- */
 /* Names parameters and sizes and finds what is needed. Lanes, parts and registers are set. The
  * words of the language and the names of the prelude (up to NULL) are not given to values. */
@@ -135,7 +140,6 @@ const char *target_emit_part_name(const target_emitter *emitter, const ir_value 
 const char *target_emit_operand(target_emitter *emitter, const ir_value *value, int slot,
                                 bool vector);
 bool target_emit_is_vector(const target_emitter *emitter, const ir_type *type);
-int target_emit_slots(const ir_type *type);
 const char *target_emit_type(const target_emitter *emitter, const ir_value *value);
 /* The identifier of a slot that has one. */
 const char *target_emit_variable(const target_emitter *emitter, const ir_value *value, int slot);
@@ -160,6 +164,10 @@ const char *target_emit_sum(const target_emitter *emitter, bool wrap, const char
 const char *target_emit_product(const target_emitter *emitter, bool wrap, const char *a,
                                 const char *stride);
 const char *target_emit_addend(const target_emitter *emitter, int64_t value);
+/* What neither slots nor lanes change of an access: its operands, each by the stride of its
+ * dimension (NULL: 1). */
+const char *target_emit_base(const target_emitter *emitter, const ir_op *op, bool wrap,
+                             const char *const strides[IR_MAX_RANK]);
 /* A word or a number: repeating it costs nothing. */
 bool target_emit_is_word(const char *text);
 

@@ -5,6 +5,19 @@
 
 enum { LANES_MAX = 1024 };
 
+const char *target_supports_op(const ir_op *op, bool clusters, const char *no_grid_sync) {
+    if ((ir_op_describe(op->opcode)->levels & IR_LEVEL_BIT_R) == 0)
+        return "the op does not stand at level thread";
+    if (op->attributes.access != NULL && op->attributes.access->block != 0 && !clusters)
+        return "no other group's scratch can be reached";
+    if (op->opcode == IR_SYNC && op->attributes.scope > IR_SCOPE_CLUSTER)
+        return no_grid_sync;
+    for (int i = 0; i < op->result_count; i++)
+        if (op->results[i]->type.dtype == BASE_F64)
+            return "f64 exists only in reference results";
+    return NULL;
+}
+
 /* The lanes of a subgroup fill registers, or a power-of-two part of one. */
 static const char *cpu_supports_team(const ir_module *module) {
     int subgroup = ir_module_subgroup_lanes(module);
@@ -25,16 +38,7 @@ static const char *cpu_supports(const ir_module *module, const ir_op *op, const 
     const char *reason = cpu_supports_team(module);
     if (reason != NULL)
         return reason;
-    if ((ir_op_describe(op->opcode)->levels & IR_LEVEL_BIT_R) == 0)
-        return "the op does not stand at level thread";
-    if (op->attributes.access != NULL && op->attributes.access->block != 0)
-        return "no other group's scratch can be reached";
-    if (op->opcode == IR_SYNC && op->attributes.scope > IR_SCOPE_CLUSTER)
-        return "groups of a cpu do not wait for each other";
-    for (int i = 0; i < op->result_count; i++)
-        if (op->results[i]->type.dtype == BASE_F64)
-            return "f64 exists only in reference results";
-    return NULL;
+    return target_supports_op(op, false, "groups of a cpu do not wait for each other");
 }
 
 static const target targets[] = {
