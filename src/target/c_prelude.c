@@ -1,8 +1,5 @@
-/* The prelude of emitted C: finds the rows of c_prelude.def that a text names, and writes them.
- *
- * Rows are instantiated per type into one list, in the order of the table. Going through it from
- * the end, a row whose name occurs in what has been taken so far is taken too, with the words of
- * its own text: so needs are found without being listed. The taken rows are then written in order:
+/* The prelude of emitted C: what the placeholders of c_prelude.def stand for, and the bodies of its
+ * functions (prelude.c does the rest).
  *
  *     INLINE f32x8 fma_f32x8(f32x8 a, f32x8 b, f32x8 c) {
  *     #if defined(__FMA__)
@@ -11,19 +8,16 @@
  *         ...
  *     #endif
  *     }
+ *
+ * With one lane there are no vectors, and no rows on them.
  */
 #include "target/emitter_internal.h"
+#include "target/prelude_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct prelude_row {
-    const char *name, *types;
-    const char *head; /* NULL: a declaration, whose text is the body */
-    const char *body;
-} prelude_row;
-
-static const prelude_row rows[] = {
+static const target_prelude_row rows[] = {
 #define DECLARE(name, types, text)        {name, types, NULL, text},
 #define FUNCTION(name, types, head, body) {name, types, head, body},
 #define FAST(name, lanes, types, condition, body)
@@ -49,11 +43,7 @@ static const prelude_fast fast_rows[] = {
 #undef FAST
 };
 
-enum {
-    ROW_COUNT = sizeof rows / sizeof rows[0],
-    FAST_COUNT = sizeof fast_rows / sizeof fast_rows[0],
-    TYPES_MAX = 16
-};
+enum { FAST_COUNT = sizeof fast_rows / sizeof fast_rows[0] };
 
 /* ---- templates ---- */
 
@@ -177,20 +167,12 @@ static void append_template(base_text *out, setting s, const char *text) {
     }
 }
 
-static const char *template_text(base_arena *arena, setting s, const char *text) {
-    base_text out;
-    base_text_init(&out, arena);
-    append_template(&out, s, text);
-    return out.bytes;
+static void append_text(base_text *out, const target_prelude *prelude, const char *type,
+                        const char *text) {
+    append_template(out, (setting){type, prelude->lanes}, text);
 }
 
-/* ---- instances ---- */
-
-typedef struct instance {
-    const prelude_row *row;
-    setting setting;
-    const char *name, *text;
-} instance;
+/* ---- functions ---- */
 
 static bool types_have(const char *types, const char *type) {
     size_t length = strlen(type);
@@ -217,7 +199,9 @@ static void append_body(base_text *out, setting s, const char *body) {
 }
 
 /* The bodies of a function: `#if` per fast row, then the portable one. */
-static void append_bodies(base_text *out, const prelude_row *row, setting s) {
+static void append_bodies(base_text *out, const target_prelude *prelude, const char *type,
+                          const target_prelude_row *row) {
+    setting s = {type, prelude->lanes};
     bool guarded = false;
     for (int i = 0; i < FAST_COUNT; i++) {
         const prelude_fast *fast = &fast_rows[i];
@@ -237,67 +221,29 @@ static void append_bodies(base_text *out, const prelude_row *row, setting s) {
     base_text_string(out, guarded ? "#endif\n" : "");
 }
 
-static const char *instance_text(base_arena *arena, const prelude_row *row, setting s) {
-    base_text out;
-    base_text_init(&out, arena);
-    if (row->head == NULL) {
-        append_template(&out, s, row->body);
-        base_text_string(&out, "\n");
-        return out.bytes;
-    }
-    base_text_string(&out, "INLINE ");
-    append_template(&out, s, row->head);
-    base_text_string(&out, " {\n");
-    append_bodies(&out, row, s);
-    base_text_string(&out, "}\n");
-    return out.bytes;
+/* ---- the prelude ---- */
+
+static bool has_row(const target_prelude *prelude, const target_prelude_row *row) {
+    bool on_vectors = strpbrk(row->name, "VLH") != NULL && strchr(row->name, '$') != NULL;
+    return prelude->lanes > 1 || !(on_vectors || strcmp(row->name, "bytes") == 0);
 }
 
-/* All rows for all their types, in order; those on vectors only when there are vectors. */
-static int instances_list(base_arena *arena, int lanes, instance out[ROW_COUNT * TYPES_MAX]) {
-    int count = 0;
-    for (int i = 0; i < ROW_COUNT; i++) {
-        bool on_vectors = strpbrk(rows[i].name, "VLH") != NULL && strchr(rows[i].name, '$') != NULL;
-        on_vectors = on_vectors || strcmp(rows[i].name, "bytes") == 0;
-        if (on_vectors && lanes == 1)
-            continue;
-        const char *types = rows[i].types;
-        do {
-            size_t length = strcspn(types, " ");
-            setting s = {base_arena_copy(arena, types, length), lanes};
-            out[count++] = (instance){&rows[i], s, template_text(arena, s, rows[i].name), NULL};
-            types += length;
-            types += strspn(types, " ");
-        } while (*types != '\0');
-    }
-    return count;
+static target_prelude prelude_of(base_arena *arena, int lanes) {
+    return (target_prelude){.arena = arena,
+                            .lanes = lanes,
+                            .rows = rows,
+                            .row_count = sizeof rows / sizeof rows[0],
+                            .append = append_text,
+                            .append_bodies = append_bodies,
+                            .has_row = has_row};
 }
 
 void target_c_prelude(base_text *out, target_names *used, int lanes) {
-    base_arena *arena = out->arena;
-    instance *list = BASE_NEW_ARRAY(arena, instance, ROW_COUNT * TYPES_MAX);
-    int count = instances_list(arena, lanes, list);
-    for (int i = count - 1; i >= 0; i--) {
-        if (!target_names_has(used, list[i].name, strlen(list[i].name)))
-            continue;
-        list[i].text = instance_text(arena, list[i].row, list[i].setting);
-        target_names_scan(used, list[i].text);
-    }
-    bool functions = false;
-    for (int i = 0; i < count; i++) {
-        if (list[i].text == NULL)
-            continue;
-        base_text_string(out, list[i].row->head != NULL && !functions ? "\n" : "");
-        functions = list[i].row->head != NULL;
-        base_text_string(out, list[i].text);
-    }
+    target_prelude prelude = prelude_of(out->arena, lanes);
+    target_prelude_write(out, &prelude, used);
 }
 
 const char *const *target_c_prelude_names(base_arena *arena, int lanes) {
-    instance *list = BASE_NEW_ARRAY(arena, instance, ROW_COUNT * TYPES_MAX);
-    int count = instances_list(arena, lanes, list);
-    const char **names = BASE_NEW_ARRAY(arena, const char *, count + 1);
-    for (int i = 0; i < count; i++)
-        names[i] = list[i].name;
-    return names;
+    target_prelude prelude = prelude_of(arena, lanes);
+    return target_prelude_names(&prelude);
 }

@@ -9,6 +9,7 @@
  *     emit_needs.c        what no effect depends on
  *     emit_runs.c         the loops over the registers of a team
  *     literals.c          constants and sizes
+ *     prelude.c           the declarations that the text needs
  *
  * A dialect says how its types are called and writes what depends on the device: memory, lanes, the
  * prelude and the entry point. c.c is the dialect of the target cpu, cuda.c that of cuda.
