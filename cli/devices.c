@@ -171,7 +171,7 @@ int cli_devices(const cli_options *options) {
         else
             cli_print_diagnostics(&diagnostics);
     } else {
-        fputs("croft: out of memory\n", stderr);
+        cli_out_of_memory();
     }
     base_arena_free(&arena);
     return status;

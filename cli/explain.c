@@ -51,10 +51,8 @@ static void write_report(base_text *out, const cli_options *options, const compi
 static int print_report(cli_job *job) {
     jmp_buf exhausted;
     job->compiled.arena.exhausted = job->arena.exhausted = &exhausted;
-    if (setjmp(exhausted) != 0) {
-        fputs("croft: out of memory\n", stderr);
-        return CLI_EXIT_SYSTEM;
-    }
+    if (setjmp(exhausted) != 0)
+        return cli_out_of_memory();
     const compile_report_value *value;
     int status = find_value(job->options, job->compiled.report, &value);
     if (status != CLI_EXIT_OK)

@@ -124,6 +124,20 @@ static bool plan_is_family(const char *plan) {
     return plan == NULL || strcmp(plan, "fallback") == 0 || strcmp(plan, "row") == 0;
 }
 
+/* Prints what went wrong; the exit code. */
+static int report_compiled(const compile_result *result) {
+    cli_print_diagnostics(&result->diagnostics);
+    switch (result->status) {
+    case COMPILE_OK:
+        return CLI_EXIT_OK;
+    case COMPILE_REJECTED:
+        return CLI_EXIT_DIAGNOSTICS;
+    case COMPILE_OUT_OF_MEMORY:
+        return cli_out_of_memory();
+    }
+    return CLI_EXIT_SYSTEM;
+}
+
 static int job_open(cli_job *job, const base_source *text) {
     const cli_options *options = job->options;
     int status = job_machine(job);
@@ -146,12 +160,7 @@ static int job_open(cli_job *job, const base_source *text) {
                                .machine = job->machine,
                                .stage = COMPILE_TO_SYNTAX};
     compile_run(&request, &job->syntax);
-    if (job->syntax.status == COMPILE_OUT_OF_MEMORY)
-        fputs("croft: out of memory\n", stderr);
-    cli_print_diagnostics(&job->syntax.diagnostics);
-    return job->syntax.status == COMPILE_OK         ? CLI_EXIT_OK
-           : job->syntax.status == COMPILE_REJECTED ? CLI_EXIT_DIAGNOSTICS
-                                                    : CLI_EXIT_SYSTEM;
+    return report_compiled(&job->syntax);
 }
 
 int cli_job_open(cli_job *job, const cli_options *options, const base_source *text) {
@@ -160,10 +169,8 @@ int cli_job_open(cli_job *job, const cli_options *options, const base_source *te
     jmp_buf exhausted;
     base_arena_init(&job->arena, base_allocator_default(), &exhausted);
     base_diagnostics_init(&job->diagnostics, &job->arena);
-    if (setjmp(exhausted) != 0) {
-        fputs("croft: out of memory\n", stderr);
-        return CLI_EXIT_SYSTEM;
-    }
+    if (setjmp(exhausted) != 0)
+        return cli_out_of_memory();
     return job_open(job, text);
 }
 
@@ -378,10 +385,8 @@ static int arguments_status(const cli_job *job) {
 int cli_job_arguments(cli_job *job) {
     jmp_buf exhausted;
     job->arena.exhausted = &exhausted;
-    if (setjmp(exhausted) != 0) {
-        fputs("croft: out of memory\n", stderr);
-        return CLI_EXIT_SYSTEM;
-    }
+    if (setjmp(exhausted) != 0)
+        return cli_out_of_memory();
     for (int i = 0; i < job->options->pair_count; i++) {
         const cli_pair *pair = &job->options->pairs[i];
         job->arguments[i].text.name =
@@ -426,15 +431,6 @@ static int unknown_assume(const char *words) {
     return CLI_EXIT_USAGE;
 }
 
-static int job_status(const cli_job *job) {
-    cli_print_diagnostics(&job->compiled.diagnostics);
-    if (job->compiled.status == COMPILE_OUT_OF_MEMORY)
-        fputs("croft: out of memory\n", stderr);
-    return job->compiled.status == COMPILE_OK         ? CLI_EXIT_OK
-           : job->compiled.status == COMPILE_REJECTED ? CLI_EXIT_DIAGNOSTICS
-                                                      : CLI_EXIT_SYSTEM;
-}
-
 int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
     for (int i = 0; i < job->argument_count; i++)
         job->texts[i] = job->arguments[i].text;
@@ -468,13 +464,13 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
                                      .stop_after = job->stop_after};
     compile_free(&job->compiled);
     compile_run(&job->request, &job->compiled);
-    return job_status(job);
+    return report_compiled(&job->compiled);
 }
 
 int cli_job_specialise(cli_job *job, const bool *holds) {
     if (compile_specialise(&job->request, &job->compiled, holds) == COMPILE_OK)
         return CLI_EXIT_OK;
-    return job_status(job);
+    return report_compiled(&job->compiled);
 }
 
 void cli_job_close(cli_job *job) {

@@ -61,7 +61,7 @@ static int pointer_count(const cli_launch *launch) {
 static launch_room *make_room(const cli_launch *launch) {
     launch_room *room = calloc(1, sizeof *room);
     if (room == NULL) {
-        fputs("croft: out of memory\n", stderr);
+        cli_out_of_memory();
         return NULL;
     }
     split_flags(launch->job->runs_on->compiler_flags, room);
@@ -111,9 +111,8 @@ int cli_launch_cpu(const cli_launch *launch) {
         return CLI_EXIT_SYSTEM;
     runtime_device *device = runtime_cpu_create(base_allocator_default(), &config);
     if (device == NULL) {
-        fputs("croft: out of memory\n", stderr);
         free(room);
-        return CLI_EXIT_SYSTEM;
+        return cli_out_of_memory();
     }
     runtime_module *module = NULL;
     int status = choose_artifact(launch, room);
@@ -263,10 +262,8 @@ static int launch_repeated(const cli_launch *launch, runtime_device *device, run
             printf("launch %d of %d gave other bytes of %s than the first\n", i + 1, count,
                    changed);
     }
-    if (!kept)
-        fputs("croft: out of memory\n", stderr);
     exit_code = status != RUNTIME_OK ? failed(&room->report)
-                : !kept              ? CLI_EXIT_SYSTEM
+                : !kept              ? cli_out_of_memory()
                 : changed != NULL    ? CLI_EXIT_CHECK_FAILED
                                      : CLI_EXIT_OK;
     for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++) {

@@ -321,8 +321,7 @@ int cli_layout(const cli_options *options) {
     status = status == CLI_EXIT_OK ? read_machines(job) : status;
     if (status == CLI_EXIT_OK) {
         if (setjmp(exhausted) != 0) {
-            fputs("croft: out of memory\n", stderr);
-            status = CLI_EXIT_SYSTEM;
+            status = cli_out_of_memory();
         } else {
             status = layout_run(job);
             cli_print_diagnostics(&job->diagnostics);

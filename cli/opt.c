@@ -245,8 +245,7 @@ static int run_job(const cli_options *options, int (*usage)(const cli_options *,
     base_arena_init(&job->arena, base_allocator_default(), &exhausted);
     base_diagnostics_init(&job->diagnostics, &job->arena);
     if (setjmp(exhausted) != 0) {
-        fputs("croft: out of memory\n", stderr);
-        status = CLI_EXIT_SYSTEM;
+        status = cli_out_of_memory();
     } else if (status == CLI_EXIT_OK) {
         status = run(job);
         cli_print_diagnostics(&job->diagnostics);

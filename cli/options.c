@@ -78,6 +78,11 @@ void cli_options_usage(FILE *out) {
         out);
 }
 
+int cli_out_of_memory(void) {
+    fputs("croft: out of memory\n", stderr);
+    return CLI_EXIT_SYSTEM;
+}
+
 typedef enum option_kind {
     OPTION_TEXT,
     OPTION_FLAG,
@@ -91,41 +96,42 @@ typedef struct option_row {
     const char *word;
     option_kind kind;
     size_t offset;
+    const char *commands[2]; /* to which it belongs; NULL: others let it pass */
 } option_row;
 
 static const option_row option_rows[] = {
-    {"--kernel", OPTION_TEXT, offsetof(cli_options, kernel)},
-    {"--target", OPTION_TEXT, offsetof(cli_options, target)},
-    {"--machine", OPTION_TEXT, offsetof(cli_options, machine)},
-    {"--plan", OPTION_TEXT, offsetof(cli_options, plan)},
-    {"--level", OPTION_TEXT, offsetof(cli_options, level)},
-    {"--compiler", OPTION_TEXT, offsetof(cli_options, compiler)},
-    {"--output", OPTION_TEXT, offsetof(cli_options, output)},
-    {"-o", OPTION_TEXT, offsetof(cli_options, output)},
-    {"--seed", OPTION_SEED, offsetof(cli_options, seed)},
-    {"--threads", OPTION_INTEGER, offsetof(cli_options, threads)},
-    {"--tol", OPTION_REAL, offsetof(cli_options, tolerance)},
-    {"--assume", OPTION_TEXT, offsetof(cli_options, assume)},
-    {"--offset", OPTION_INTEGER, offsetof(cli_options, offset)},
-    {"--check", OPTION_FLAG, offsetof(cli_options, check)},
-    {"--repeat", OPTION_COUNT, offsetof(cli_options, repeat)},
-    {"--verify-passes", OPTION_FLAG, offsetof(cli_options, verify_passes)},
-    {"--check-passes", OPTION_FLAG, offsetof(cli_options, check_passes)},
-    {"--passes", OPTION_TEXT, offsetof(cli_options, passes)},
-    {"-p", OPTION_TEXT, offsetof(cli_options, passes)},
-    {"--print-after", OPTION_TEXT, offsetof(cli_options, print_after)},
-    {"--stop-after", OPTION_TEXT, offsetof(cli_options, stop_after)},
-    {"--element", OPTION_TEXT, offsetof(cli_options, element)},
-    {"--format", OPTION_TEXT, offsetof(cli_options, format)},
-    {"--width", OPTION_COUNT, offsetof(cli_options, width)},
-    {"--list", OPTION_FLAG, offsetof(cli_options, list)},
-    {"--json", OPTION_FLAG, offsetof(cli_options, json)},
-    {"--value", OPTION_TEXT, offsetof(cli_options, value)},
-    {"--svg", OPTION_FLAG, offsetof(cli_options, svg)},
-    {"--html", OPTION_FLAG, offsetof(cli_options, html)},
-    {"--version", OPTION_FLAG, offsetof(cli_options, version)},
-    {"--help", OPTION_FLAG, offsetof(cli_options, help)},
-    {"-h", OPTION_FLAG, offsetof(cli_options, help)},
+    {"--kernel", OPTION_TEXT, offsetof(cli_options, kernel), {NULL}},
+    {"--target", OPTION_TEXT, offsetof(cli_options, target), {NULL}},
+    {"--machine", OPTION_TEXT, offsetof(cli_options, machine), {NULL}},
+    {"--plan", OPTION_TEXT, offsetof(cli_options, plan), {NULL}},
+    {"--level", OPTION_TEXT, offsetof(cli_options, level), {NULL}},
+    {"--compiler", OPTION_TEXT, offsetof(cli_options, compiler), {NULL}},
+    {"--output", OPTION_TEXT, offsetof(cli_options, output), {NULL}},
+    {"-o", OPTION_TEXT, offsetof(cli_options, output), {NULL}},
+    {"--seed", OPTION_SEED, offsetof(cli_options, seed), {NULL}},
+    {"--threads", OPTION_INTEGER, offsetof(cli_options, threads), {NULL}},
+    {"--tol", OPTION_REAL, offsetof(cli_options, tolerance), {NULL}},
+    {"--assume", OPTION_TEXT, offsetof(cli_options, assume), {"emit", "run"}},
+    {"--offset", OPTION_INTEGER, offsetof(cli_options, offset), {"run"}},
+    {"--check", OPTION_FLAG, offsetof(cli_options, check), {NULL}},
+    {"--repeat", OPTION_COUNT, offsetof(cli_options, repeat), {NULL}},
+    {"--verify-passes", OPTION_FLAG, offsetof(cli_options, verify_passes), {NULL}},
+    {"--check-passes", OPTION_FLAG, offsetof(cli_options, check_passes), {NULL}},
+    {"-p", OPTION_TEXT, offsetof(cli_options, passes), {"opt"}},
+    {"--passes", OPTION_TEXT, offsetof(cli_options, passes), {"opt"}},
+    {"--print-after", OPTION_TEXT, offsetof(cli_options, print_after), {NULL}},
+    {"--stop-after", OPTION_TEXT, offsetof(cli_options, stop_after), {"emit", "opt"}},
+    {"--element", OPTION_TEXT, offsetof(cli_options, element), {NULL}},
+    {"--format", OPTION_TEXT, offsetof(cli_options, format), {NULL}},
+    {"--width", OPTION_COUNT, offsetof(cli_options, width), {NULL}},
+    {"--list", OPTION_FLAG, offsetof(cli_options, list), {"opt"}},
+    {"--json", OPTION_FLAG, offsetof(cli_options, json), {"devices", "explain"}},
+    {"--value", OPTION_TEXT, offsetof(cli_options, value), {"explain"}},
+    {"--svg", OPTION_FLAG, offsetof(cli_options, svg), {"explain"}},
+    {"--html", OPTION_FLAG, offsetof(cli_options, html), {"explain"}},
+    {"--version", OPTION_FLAG, offsetof(cli_options, version), {NULL}},
+    {"--help", OPTION_FLAG, offsetof(cli_options, help), {NULL}},
+    {"-h", OPTION_FLAG, offsetof(cli_options, help), {NULL}},
 };
 
 static bool usage_error(const char *message, const char *word) {
@@ -213,37 +219,43 @@ static bool word_parse(cli_options *options, const char *word) {
     return true;
 }
 
-static bool check_explain(const cli_options *options, const char *command) {
-    bool explain = strcmp(command, "explain") == 0;
-    const char *drawing = options->value != NULL ? "--value"
-                          : options->svg         ? "--svg"
-                          : options->html        ? "--html"
-                                                 : NULL;
-    if (options->json && !explain && strcmp(command, "devices") != 0)
-        return usage_error("the option belongs to devices and explain", "--json");
-    return drawing == NULL || explain || usage_error("the option belongs to explain", drawing);
+/* Not what it is without the option: a field of zeros. */
+static bool is_given(const cli_options *options, const option_row *row) {
+    static const size_t sizes[] = {
+        [OPTION_TEXT] = sizeof(const char *), [OPTION_FLAG] = sizeof(bool),
+        [OPTION_INTEGER] = sizeof(int),       [OPTION_COUNT] = sizeof(int),
+        [OPTION_SEED] = sizeof(uint64_t),     [OPTION_REAL] = sizeof(double),
+    };
+    static const char zeros[sizeof(uint64_t)];
+    return memcmp((const char *)options + row->offset, zeros, sizes[row->kind]) != 0;
 }
 
-/* Options that mean nothing to the other commands. */
+static bool belongs_to(const option_row *row, const char *command) {
+    bool all = row->commands[0] == NULL, second = row->commands[1] != NULL;
+    return all || strcmp(row->commands[0], command) == 0 ||
+           (second && strcmp(row->commands[1], command) == 0);
+}
+
+static bool refuse_elsewhere(const option_row *row) {
+    char message[80];
+    bool second = row->commands[1] != NULL;
+    snprintf(message, sizeof message, "the option belongs to %s%s%s", row->commands[0],
+             second ? " and " : "", second ? row->commands[1] : "");
+    return usage_error(message, row->word);
+}
+
+/* Options that mean nothing to this command, or nothing without another option. */
 static bool check_command(const cli_options *options) {
     const char *command = options->command != NULL ? options->command : "";
-    bool opt = strcmp(command, "opt") == 0, emit = strcmp(command, "emit") == 0;
+    for (size_t i = 0; i < sizeof option_rows / sizeof option_rows[0]; i++)
+        if (is_given(options, &option_rows[i]) && !belongs_to(&option_rows[i], command))
+            return refuse_elsewhere(&option_rows[i]);
     if (options->tolerance > 0 && !options->check)
         return usage_error("the option needs --check", "--tol");
-    if (options->stop_after != NULL && !opt && !emit)
-        return usage_error("the option belongs to emit and opt", "--stop-after");
-    if (options->passes != NULL && !opt)
-        return usage_error("the option belongs to opt", "-p");
-    if (options->list && !opt)
-        return usage_error("the option belongs to opt", "--list");
-    if (options->assume != NULL && !emit && strcmp(command, "run") != 0)
-        return usage_error("the option belongs to emit and run", "--assume");
-    if (options->offset > 0 && strcmp(command, "run") != 0)
-        return usage_error("the option belongs to run", "--offset");
     if (options->repeat > 0 && (strcmp(command, "run") != 0 || options->target == NULL ||
                                 strcmp(options->target, "cuda") != 0))
         return usage_error("the option belongs to run --target cuda", "--repeat");
-    return check_explain(options, command);
+    return true;
 }
 
 bool cli_options_parse(int argc, char **argv, cli_options *options) {

@@ -64,6 +64,8 @@ typedef struct cli_options {
 /* False, with the reason on stderr, when the words are off. */
 bool cli_options_parse(int argc, char **argv, cli_options *options);
 void cli_options_usage(FILE *out);
+/* Says so on stderr; the exit code. */
+int cli_out_of_memory(void);
 
 /* What each command does with the options; the exit code. */
 int cli_run(const cli_options *options);

@@ -301,31 +301,37 @@ static int write_outputs_guarded(run_state *run) {
 
 /* ---- run ---- */
 
+/* Its outputs are written even where it has found faults. */
+static int run_by_reference(run_state *run) {
+    int faults = run_reference(run);
+    int status = faults == CLI_EXIT_SYSTEM ? faults : store_reference(run);
+    if (status == CLI_EXIT_OK)
+        status = write_outputs_guarded(run);
+    return status == CLI_EXIT_OK ? faults : status;
+}
+
+/* On a device or the simulator. Outputs are written even where a check has failed. */
+static int run_by_code(run_state *run) {
+    int found = run->simulated ? launch_sim(run) : launch(run);
+    if (found != CLI_EXIT_OK && found != CLI_EXIT_CHECK_FAILED)
+        return found;
+    int checked = run->job->options->check ? check_outputs(run) : CLI_EXIT_OK;
+    if (checked == CLI_EXIT_SYSTEM)
+        return checked;
+    int status = write_outputs_guarded(run);
+    if (status == CLI_EXIT_OK)
+        status = checked == CLI_EXIT_OK ? found : checked;
+    return status;
+}
+
 static int run_compiled(run_state *run) {
     run->module = run->job->compiled.tile;
     int status = make_arrays(run);
     if (status == CLI_EXIT_OK)
         status = move_arrays(run);
-    if (status == CLI_EXIT_OK && run->reference_only) {
-        int faults = run_reference(run);
-        status = faults == CLI_EXIT_SYSTEM ? faults : store_reference(run);
-        if (status == CLI_EXIT_OK)
-            status = write_outputs_guarded(run) == CLI_EXIT_OK ? faults : CLI_EXIT_SYSTEM;
+    if (status != CLI_EXIT_OK)
         return status;
-    }
-    int check = CLI_EXIT_OK, seen = CLI_EXIT_OK;
-    if (status == CLI_EXIT_OK && run->simulated)
-        seen = launch_sim(run);
-    else if (status == CLI_EXIT_OK)
-        seen = launch(run);
-    if (seen != CLI_EXIT_OK && seen != CLI_EXIT_CHECK_FAILED)
-        return seen;
-    if (status == CLI_EXIT_OK && run->job->options->check)
-        check = check_outputs(run);
-    check = check == CLI_EXIT_OK ? seen : check;
-    if (status == CLI_EXIT_OK && check != CLI_EXIT_SYSTEM)
-        status = write_outputs_guarded(run);
-    return status != CLI_EXIT_OK ? status : check;
+    return run->reference_only ? run_by_reference(run) : run_by_code(run);
 }
 
 /* What is compiled here runs there. */

@@ -249,10 +249,8 @@ static int run_module(text_run *run) {
 static int run_text(text_run *run) {
     jmp_buf exhausted;
     run->arena.exhausted = &exhausted;
-    if (setjmp(exhausted) != 0) {
-        fputs("croft: out of memory\n", stderr);
-        return CLI_EXIT_SYSTEM;
-    }
+    if (setjmp(exhausted) != 0)
+        return cli_out_of_memory();
     if (!cli_read_file(&run->arena, run->options->file, &run->source, &run->diagnostics))
         return CLI_EXIT_SYSTEM;
     run->module = text_ir_parse_in_place(&run->arena, &run->source, &run->diagnostics);

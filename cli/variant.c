@@ -60,10 +60,8 @@ int cli_variant_choose(cli_job *job, void *const *pointers, const int64_t *words
     if (compiled->condition_count == 0)
         return CLI_EXIT_OK;
     job->arena.exhausted = &exhausted;
-    if (setjmp(exhausted) != 0) {
-        fputs("croft: out of memory\n", stderr);
-        return CLI_EXIT_SYSTEM;
-    }
+    if (setjmp(exhausted) != 0)
+        return cli_out_of_memory();
     base_text against, chosen;
     base_text_init(&against, &job->arena);
     base_text_init(&chosen, &job->arena);
