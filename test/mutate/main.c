@@ -125,29 +125,30 @@ static void mutate_module(const options *o, const ir_module *module, judge *j) {
         }
 }
 
-static int mutate_file(const options *o, const char *path, planner_family family) {
-    static char text[TEXT];
+/* The file as a source whose text is in `room`; false: it cannot be opened. */
+static bool read_source(const char *path, char room[TEXT], base_source *source) {
     FILE *file = fopen(path, "rb");
     if (file == NULL)
-        return CANNOT_RUN;
-    size_t length = fread(text, 1, TEXT - 1, file);
+        return false;
+    size_t length = fread(room, 1, TEXT - 1, file);
     fclose(file);
-    text[length] = '\0';
-    base_source source = {.name = path, .text = text, .length = length};
+    room[length] = '\0';
+    *source = (base_source){.name = path, .text = room, .length = length};
+    return true;
+}
+
+static int mutate_file(const options *o, const char *path, planner_family family) {
+    static char text[TEXT], plan_text[TEXT];
+    base_source source, plan;
+    if (!read_source(path, text, &source))
+        return CANNOT_RUN;
     compile_request request = {.source = &source,
                                .partial = true,
                                .machine = o->device,
                                .family = family,
                                .stage = COMPILE_TO_THREAD};
-    static char plan_text[TEXT];
-    base_source plan = {.name = o->plan, .text = plan_text};
-    FILE *plan_file = o->plan != NULL ? fopen(o->plan, "rb") : NULL;
-    if (plan_file != NULL) {
-        plan.length = fread(plan_text, 1, TEXT - 1, plan_file);
-        fclose(plan_file);
-        plan_text[plan.length] = '\0';
+    if (o->plan != NULL && read_source(o->plan, plan_text, &plan))
         request.plan = &plan;
-    }
     compile_result result;
     compile_run(&request, &result);
     int status = result.status == COMPILE_OK ? 0 : CANNOT_RUN;

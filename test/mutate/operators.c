@@ -48,9 +48,9 @@ static ir_value *constant_before(mutation *m, ir_op *where, ir_constant constant
     return value;
 }
 
-/* value + amount, made before the op. */
-static ir_value *shifted(mutation *m, ir_op *where, ir_value *value, int64_t amount) {
-    ir_constant constant = {.dtype = value->type.dtype, .integer = amount};
+/* value + m->amount, made before the op. */
+static ir_value *shifted(mutation *m, ir_op *where, ir_value *value) {
+    ir_constant constant = {.dtype = value->type.dtype, .integer = m->amount};
     ir_value *operands[] = {value, constant_before(m, where, constant)};
     return made_before(m, where, IR_ADD, 2, operands, value->type);
 }
@@ -81,19 +81,14 @@ static bool same_type(const mutation *m, const ir_value *a, const ir_value *b) {
 }
 
 /* ---- loops ---- */
-static void shift_operand(mutation *m, ir_op *op, int operand, int64_t amount) {
+static void shift_operand(mutation *m, ir_op *op, int operand) {
     if (operand >= 0 && is_integer(op->operands[operand]) && is_site(m))
-        op->operands[operand] = shifted(m, op, op->operands[operand], amount);
+        op->operands[operand] = shifted(m, op, op->operands[operand]);
 }
 
-static void bound_up(mutation *m, ir_op *op) {
+static void bound_shift(mutation *m, ir_op *op) {
     for (int i = 0; op->opcode == IR_FOR && i < 3; i++)
-        shift_operand(m, op, i, 1);
-}
-
-static void bound_down(mutation *m, ir_op *op) {
-    for (int i = 0; op->opcode == IR_FOR && i < 3; i++)
-        shift_operand(m, op, i, -1);
+        shift_operand(m, op, i);
 }
 
 static void loop_never(mutation *m, ir_op *op) {
@@ -136,17 +131,10 @@ static bool is_access(const ir_op *op) {
     return op->attributes.access != NULL;
 }
 
-static void index_up(mutation *m, ir_op *op) {
+static void index_shift(mutation *m, ir_op *op) {
     for (int d = 0; is_access(op) && d < op->attributes.access->rank; d++) {
-        shift_operand(m, op, op->attributes.access->index[d].operand, 1);
-        shift_operand(m, op, op->attributes.access->index[d].vector, 1);
-    }
-}
-
-static void index_down(mutation *m, ir_op *op) {
-    for (int d = 0; is_access(op) && d < op->attributes.access->rank; d++) {
-        shift_operand(m, op, op->attributes.access->index[d].operand, -1);
-        shift_operand(m, op, op->attributes.access->index[d].vector, -1);
+        shift_operand(m, op, op->attributes.access->index[d].operand);
+        shift_operand(m, op, op->attributes.access->index[d].vector);
     }
 }
 
@@ -204,14 +192,9 @@ static void mask_terms(mutation *m, ir_op *op) {
         change_term(m, &op->attributes.access->mask_affine);
 }
 
-static void mask_up(mutation *m, ir_op *op) {
+static void mask_shift(mutation *m, ir_op *op) {
     if (is_access(op) && op->attributes.access->mask_kind == IR_MASK_RANGE)
-        shift_operand(m, op, op->attributes.access->mask, 1);
-}
-
-static void mask_down(mutation *m, ir_op *op) {
-    if (is_access(op) && op->attributes.access->mask_kind == IR_MASK_RANGE)
-        shift_operand(m, op, op->attributes.access->mask, -1);
+        shift_operand(m, op, op->attributes.access->mask);
 }
 
 static void mask_drop(mutation *m, ir_op *op) {
@@ -295,9 +278,9 @@ static void store_other(mutation *m, ir_op *op) {
         }
 }
 
-static void cell_up(mutation *m, ir_op *op) {
+static void cell_shift(mutation *m, ir_op *op) {
     if (op->opcode == IR_PUSH || op->opcode == IR_PULL)
-        shift_operand(m, op, 1, 1);
+        shift_operand(m, op, 1);
 }
 
 static void other_array(mutation *m, ir_op *op) {
@@ -310,8 +293,9 @@ static void other_array(mutation *m, ir_op *op) {
             op->operands[0] = array->results[0];
 }
 
-static void extent_changed(mutation *m, ir_op *op, layout_extent_kind kind) {
+static void extent_shift(mutation *m, ir_op *op) {
     layout_extents *pool = &m->module->extents;
+    layout_extent_kind kind = m->amount > 0 ? LAYOUT_EXTENT_ADD : LAYOUT_EXTENT_SUB;
     const layout_extent *old = op->attributes.extent;
     if (old == NULL || !is_site(m))
         return;
@@ -320,14 +304,6 @@ static void extent_changed(mutation *m, ir_op *op, layout_extent_kind kind) {
     op->attributes.extent = made;
     if (op->opcode == IR_PRIVATE || op->opcode == IR_SCRATCH)
         op->results[0]->type.extent[0] = made;
-}
-
-static void extent_up(mutation *m, ir_op *op) {
-    extent_changed(m, op, LAYOUT_EXTENT_ADD);
-}
-
-static void extent_down(mutation *m, ir_op *op) {
-    extent_changed(m, op, LAYOUT_EXTENT_SUB);
 }
 
 /* ---- values ---- */
@@ -357,16 +333,10 @@ static bool serves_indices(const ir_region *region, const ir_value *value) {
     return false;
 }
 
-static void constant_up(mutation *m, ir_op *op) {
+static void constant_shift(mutation *m, ir_op *op) {
     if (op->opcode == IR_CONSTANT && op->attributes.constant.dtype == BASE_I64 &&
         serves_indices(&m->module->body, op->results[0]) && is_site(m))
-        op->attributes.constant.integer++;
-}
-
-static void constant_down(mutation *m, ir_op *op) {
-    if (op->opcode == IR_CONSTANT && op->attributes.constant.dtype == BASE_I64 &&
-        serves_indices(&m->module->body, op->results[0]) && is_site(m))
-        op->attributes.constant.integer--;
+        op->attributes.constant.integer += m->amount;
 }
 
 /* The arithmetic of indices and conditions. */
@@ -626,50 +596,51 @@ static const struct {
     const char *name;
     op_mutator op; /* or */
     void (*head)(mutation *m);
+    int64_t amount; /* by which a number is shifted */
 } operators[] = {
-    {"bound +1", bound_up, NULL},
-    {"bound -1", bound_down, NULL},
-    {"loop never runs", loop_never, NULL},
-    {"loop begins otherwise", loop_initial, NULL},
-    {"yield another value", yield_other, NULL},
-    {"index +1", index_up, NULL},
-    {"index -1", index_down, NULL},
-    {"index without a part", index_drop, NULL},
-    {"indices exchanged", index_swap, NULL},
-    {"affine term", affine_terms, NULL},
-    {"mask term", mask_terms, NULL},
-    {"mask +1", mask_up, NULL},
-    {"mask -1", mask_down, NULL},
-    {"mask deleted", mask_drop, NULL},
-    {"mask negated", mask_negate, NULL},
-    {"another tensor", other_tensor, NULL},
-    {"width doubled", width_double, NULL},
-    {"fill changed", fill_change, NULL},
-    {"store or push deleted", delete_effect, NULL},
-    {"put or sync deleted", delete_token_op, NULL},
-    {"another value stored", store_other, NULL},
-    {"cell +1", cell_up, NULL},
-    {"another array", other_array, NULL},
-    {"size +1", extent_up, NULL},
-    {"size -1", extent_down, NULL},
-    {"integer +1", constant_up, NULL},
-    {"integer -1", constant_down, NULL},
-    {"another op on indices", other_opcode, NULL},
-    {"sides of select", select_sides, NULL},
-    {"identity changed", identity_change, NULL},
-    {"another monoid", other_monoid, NULL},
-    {"join dropped", join_side, NULL},
-    {"meeting skipped", skip_meeting, NULL},
-    {"list entry", list_entry, NULL},
-    {"condition negated", condition_negate, NULL},
-    {"condition always true", condition_true, NULL},
-    {"another index value", operand_other, NULL},
-    {"fact claimed", fact_claim, NULL},
-    {"fact dropped", fact_drop, NULL},
-    {"scope narrowed", scope_change, NULL},
-    {"groups", NULL, head_groups},
-    {"digits", NULL, head_digits},
-    {"lanes", NULL, head_lanes},
+    {"bound +1", bound_shift, NULL, 1},
+    {"bound -1", bound_shift, NULL, -1},
+    {"loop never runs", loop_never, NULL, 0},
+    {"loop begins otherwise", loop_initial, NULL, 0},
+    {"yield another value", yield_other, NULL, 0},
+    {"index +1", index_shift, NULL, 1},
+    {"index -1", index_shift, NULL, -1},
+    {"index without a part", index_drop, NULL, 0},
+    {"indices exchanged", index_swap, NULL, 0},
+    {"affine term", affine_terms, NULL, 0},
+    {"mask term", mask_terms, NULL, 0},
+    {"mask +1", mask_shift, NULL, 1},
+    {"mask -1", mask_shift, NULL, -1},
+    {"mask deleted", mask_drop, NULL, 0},
+    {"mask negated", mask_negate, NULL, 0},
+    {"another tensor", other_tensor, NULL, 0},
+    {"width doubled", width_double, NULL, 0},
+    {"fill changed", fill_change, NULL, 0},
+    {"store or push deleted", delete_effect, NULL, 0},
+    {"put or sync deleted", delete_token_op, NULL, 0},
+    {"another value stored", store_other, NULL, 0},
+    {"cell +1", cell_shift, NULL, 1},
+    {"another array", other_array, NULL, 0},
+    {"size +1", extent_shift, NULL, 1},
+    {"size -1", extent_shift, NULL, -1},
+    {"integer +1", constant_shift, NULL, 1},
+    {"integer -1", constant_shift, NULL, -1},
+    {"another op on indices", other_opcode, NULL, 0},
+    {"sides of select", select_sides, NULL, 0},
+    {"identity changed", identity_change, NULL, 0},
+    {"another monoid", other_monoid, NULL, 0},
+    {"join dropped", join_side, NULL, 0},
+    {"meeting skipped", skip_meeting, NULL, 0},
+    {"list entry", list_entry, NULL, 0},
+    {"condition negated", condition_negate, NULL, 0},
+    {"condition always true", condition_true, NULL, 0},
+    {"another index value", operand_other, NULL, 0},
+    {"fact claimed", fact_claim, NULL, 0},
+    {"fact dropped", fact_drop, NULL, 0},
+    {"scope narrowed", scope_change, NULL, 0},
+    {"groups", NULL, head_groups, 0},
+    {"digits", NULL, head_digits, 0},
+    {"lanes", NULL, head_lanes, 0},
 };
 
 const char *mutate_operator_name(int number) {
@@ -678,7 +649,7 @@ const char *mutate_operator_name(int number) {
 }
 
 bool mutate_apply(int number, ir_module *module, int64_t site) {
-    mutation m = {.module = module, .left = site};
+    mutation m = {.module = module, .left = site, .amount = operators[number].amount};
     if (operators[number].op != NULL)
         each_op(&m, &module->body, operators[number].op);
     else

@@ -1,7 +1,7 @@
 /* Mutations of a thread module: one small change at one place.
  *
- *     delete store      a store is gone                bound +1     a loop runs one step further
- *     mask weaker       one position more is let by    swap sides   of a select
+ *     store or push deleted    it is gone            bound +1           a loop runs further
+ *     mask -1       one position more is let by      sides of select    are exchanged
  *
  * An operator is asked for its site number n; it counts the places where it applies and changes the
  * n-th. What is changed may be any recorded fact, map, mask, identity, bound, access or list. The
@@ -14,7 +14,8 @@
 
 typedef struct mutation {
     ir_module *module;
-    int64_t left; /* sites before the one that is meant */
+    int64_t left;   /* sites before the one that is meant */
+    int64_t amount; /* by which the operator shifts a number */
     bool done;
 } mutation;
 
