@@ -48,8 +48,8 @@ typedef struct cli_options {
     const char *print_after; /* --print-after PASS|all */
     const char *stop_after;  /* --stop-after PASS */
     bool list;               /* --list */
-    const char
-        *words[CLI_WORD_LIMIT]; /* of `layout`: the verb and its layouts, instead of a file */
+    /* of `layout`: the verb and its layouts, instead of a file */
+    const char *words[CLI_WORD_LIMIT];
     int word_count;
     const char *element; /* --element T */
     const char *format;  /* --format text|json|svg|html */

@@ -1,4 +1,11 @@
-/* Storage: the conditions, one by one. */
+/* Storage: the conditions, one by one (the header lists them).
+ *
+ *     N: lane 8 | slot 4 | step *      %t in registers? no: its sweep has a loop around the body
+ *     N: lane 8 | slot 4               yes, unless a domain makes the guarded step a loop
+ *
+ * Repeating is asked of the places where a value is used: in each of them everything behind it must
+ * be there again, loads with no store in between. What is chosen is the planner's business.
+ */
 #include "analysis/storage.h"
 
 #include "analysis/output.h"

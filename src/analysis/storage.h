@@ -1,10 +1,11 @@
 /* Storage: which ways a tile value may take to its uses in later sweeps.
  *
  *     registers   no loop stands between: every axis of its sweep lies on lanes and slots
- *     private     always; of what a for, if, yield or convert takes as a whole, where registers are
- * not reload      a load that no store can have overtaken recompute   a few cheap ops on what is
- * reloaded and on scalars output      in the cells of an output that wait for their store
- * (analysis/output.h)
+ *     private     always; of what a for, if, yield or convert takes as a whole, where registers
+ *                 are not
+ *     reload      a load that no store can have overtaken
+ *     recompute   a few cheap ops on what is reloaded and on scalars
+ *     output      in the cells of an output that wait for their store (analysis/output.h)
  *
  * The planner chooses among them; map refuses the others. */
 #ifndef ANALYSIS_STORAGE_H

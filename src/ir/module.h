@@ -80,8 +80,8 @@ typedef struct ir_type {
     ir_form form;
     base_dtype dtype;
     int rank; /* TILE, TENSOR */
-    const layout_extent
-        *extent[IR_MAX_RANK];      /* TILE, TENSOR. PRIVATE, SCRATCH: extent[0] = cells */
+    /* TILE, TENSOR. PRIVATE, SCRATCH: extent[0] = cells */
+    const layout_extent *extent[IR_MAX_RANK];
     ir_value *domain[IR_MAX_RANK]; /* TILE: index scalar, elements 0..domain-1 of the axis are
                                       inside; NULL = full. It dominates the value. */
     int slots;                     /* SLOTS: k >= 1. PRIVATE: k of a cell, 0 = uniform cells */
@@ -112,8 +112,8 @@ typedef struct ir_value {
     int32_t number;    /* unique in the module */
     ir_storage storage;
     ir_value_layout layout;
-    ir_scope
-        scope;   /* fact, SLOTS: every lane of the scope holds the same; NONE: nothing recorded */
+    /* Fact, SLOTS: every lane of the scope holds the same; NONE: nothing recorded. */
+    ir_scope scope;
     bool ranged; /* fact, integers: low <= every position <= high */
     int64_t low, high;
 } ir_value;
@@ -278,9 +278,9 @@ typedef struct ir_module {
     const layout_extent *groups;  /* groups in the grid */
     layout_condition *conditions; /* under which the module is valid */
     int64_t condition_count, condition_capacity;
-    const struct ir_module
-        *implements; /* the canonical tile program that this one maps, with a pool
-                        of extents over the same symbols; NULL: not recorded */
+    /* The canonical tile program that this one maps, with a pool of extents over the same symbols;
+     * NULL: not recorded. */
+    const struct ir_module *implements;
 } ir_module;
 
 /* ---- modules ---- */

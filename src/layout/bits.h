@@ -9,8 +9,9 @@
  *
  * and   index = constant ^ XOR over the set bits p of the position of column[p].
  *
- *     bits(3, 4, 5, 0, 1, 2)         logical bit l takes position bit order[l]: columns 8 16 32 1 2
- * 4 gf2(lane 1 2 4 8 16 | slot 33)  slot bit 0 toggles logical bits 5 and 0
+ *     bits(3, 4, 5, 0, 1, 2)           logical bit l takes position bit order[l]: columns
+ *                                      8 16 32 1 2 4
+ *     gf2(lane 1 2 4 8 16 | slot 33)   slot bit 0 toggles logical bits 5 and 0
  *
  * A map onto all 2^index_bits indices; where there are more position bits than index bits, several
  * positions own one index (replication: the kernel of the map). Source of the facts: linear algebra

@@ -1,4 +1,10 @@
-/* Conditions: the table, and their text. */
+/* Conditions: the table, and their text.
+ *
+ *     {LAYOUT_CONDITION_MULTIPLE, subject N, 4}  prints  N % 4 == 0      columns of conditions.def
+ *
+ * Whether one holds is asked where arguments are (runtime/condition.c), what follows from one where
+ * programs are (analysis/alignment.c).
+ */
 #include "layout/condition.h"
 
 static const layout_condition_info infos[] = {

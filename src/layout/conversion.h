@@ -33,14 +33,17 @@ typedef enum layout_class {
 
 /* A conversion inside subgroups, as four steps that every lane takes; v0 by source slot, v4 by
  * destination slot:
- *     v1[s] = v0[s ^ before(thread)]            xorslot: selects
- *     v2[s] = v1[rename(s)]                     other names
- *     v3[s] = v2[s] of thread linear(thread) ^ offset(s)
- *                      one shuffle for each different (rename(s), offset(s)) that is not the
- * identity v4[s] = v3[s ^ after(thread)]             xorslot: selects A thread is the number lane +
- * subgroup * lanes (and blocks above); linear and offset keep its subgroup and block. All four are
- * linear maps (rename and offset with a constant), so that nothing here grows with the number of
- * slots. */
+ *
+ *     v1[s] = v0[s ^ before(thread)]                        xorslot: selects
+ *     v2[s] = v1[rename(s)]                                 other names
+ *     v3[s] = v2[s] of thread linear(thread) ^ offset(s)    one shuffle for each different
+ *                                                           (rename(s), offset(s)) that is not the
+ *                                                           identity
+ *     v4[s] = v3[s ^ after(thread)]                         xorslot: selects
+ *
+ * A thread is the number lane + subgroup * lanes (and blocks above); linear and offset keep its
+ * subgroup and block. All four are linear maps (rename and offset with a constant), so that nothing
+ * here grows with the number of slots. */
 typedef struct layout_shuffle {
     int thread_bits, lane_bits;
     int source_slot_bits, slot_bits;

@@ -1,9 +1,11 @@
 /* What an access costs in memory: contiguity, sectors, bank conflicts; and the price of a
  * conversion.
  *
- *     bank conflict degree of an affine access = 2^(rank(word address on lane bits) - rank(its low
- * 5 bits)) Equal addresses broadcast. 64- and 128-bit accesses run in halves and quarters of the
- * subgroup: 1 or 2 lane bits less. Sectors are 32 bytes, half lines 64, lines 128.
+ *     bank conflict degree of an affine access =
+ *         2^(rank(word address on lane bits) - rank(its low 5 bits))
+ *
+ * Equal addresses broadcast. 64- and 128-bit accesses run in halves and quarters of the subgroup: 1
+ * or 2 lane bits less. Sectors are 32 bytes, half lines 64, lines 128.
  */
 #ifndef LAYOUT_MEMORY_H
 #define LAYOUT_MEMORY_H

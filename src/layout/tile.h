@@ -47,9 +47,7 @@ typedef struct layout_position {
 /* Why a text or a layout is refused: what is wrong, where in the text, and the nearest text that
  * would be legal ("" where there is none). */
 typedef struct layout_fault {
-    const char
-        *slug; /* layout-syntax, layout-bijection, layout-duplicate-bit, layout-length,
-                  layout-limit, layout-slots, layout-threads, ... : table in layout/faults.def */
+    const char *slug; /* layout-syntax, layout-bijection, ...: the rows of layout/faults.def */
     const char *reason;
     size_t at, length; /* bytes of the text */
     const char *neighbour;

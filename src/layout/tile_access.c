@@ -1,4 +1,10 @@
-/* An odometer over the positions of a tile; see the header. */
+/* An odometer over the positions of a tile, lanes and the slots of one access left out.
+ *
+ *     lane 6, slot 4, step 3, width 2     step 0 slot 0, step 0 slot 2, step 1 slot 0, ...
+ *
+ * Lanes are looped over by the caller, who wants to see all of an access at once. A range that is
+ * known at run time only counts as one step, and so does what is past the limit (the header).
+ */
 #include "layout/tile_access_internal.h"
 
 #include "base/checked.h"

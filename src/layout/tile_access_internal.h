@@ -1,8 +1,8 @@
 /* The accesses of a tile one after another, for what has no closed form: layouts that are no bit
  * layouts. Only inside layout/.
  *
- *     digits(slot 4 | lane 6 | step 3, size=70), width 4: three accesses, six lanes of four
- * elements
+ *     digits(slot 4 | lane 6 | step 3, size=70), width 4:
+ *         three accesses, six lanes of four elements
  *
  * Never more than TILE_ACCESS_LIMIT positions are visited: of a larger tile, and where the number
  * of steps or groups is a runtime value, one step of one group.

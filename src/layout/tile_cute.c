@@ -1,9 +1,8 @@
 /* Reading `shape:stride` in nested tuples, as CuTe writes layouts from (thread, value) to an index.
  *
- *     (32,4):(1,32)                        identity(128, slots=4)
- *     ((4,8),2):((16,1),8)                 lane = 4 * (index % 8) + index / 16, slot = index / 8 %
- * 2
- *     (_32,_2):(_0,_1)                     stride 0: 32 replicas
+ *     (32,4):(1,32)           identity(128, slots=4)
+ *     ((4,8),2):((16,1),8)    lane = 4 * (index % 8) + index / 16, slot = index / 8 % 2
+ *     (_32,_2):(_0,_1)        stride 0: 32 replicas
  *
  * Coordinates count with the leftmost part fastest. Threads are lanes, then subgroups of 32. The
  * strides that are not 0 must make up all indices once: sorted, each is stride times shape of the

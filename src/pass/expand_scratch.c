@@ -10,13 +10,15 @@
  * written again: then the last reads must be over, which the sync of another reduction may see to;
  * only where none stands in between there is one more, at the end of the body.
  *
- *     for: max.0, sum.0       sync publish(max.0) release(sum.0) ... sync publish(sum.0)
- * release(max.0) for: max.0              sync publish(max.0) ... sync release(max.0)
+ *     for: max.0, sum.0    sync publish(max.0) release(sum.0) ...
+ *                          sync publish(sum.0) release(max.0)
+ *     for: max.0           sync publish(max.0) ... sync release(max.0)
  *
  * A conversion through scratch has an array too, of a cell for each element, and the same rules;
  * the plan may let it use that of an earlier one again, which a sync then releases before the put.
  *
- * These syncs are what tokens ask for in any program; the pass syncs leaves those that this one needs.
+ * These syncs are what tokens ask for in any program; the pass syncs leaves those that this one
+ * needs.
  */
 #include "pass/expand_internal.h"
 

@@ -1,4 +1,10 @@
-/* Conditions against arguments: one function for each kind of conditions.def. */
+/* Conditions against arguments: one function for each kind of conditions.def.
+ *
+ *     x aligned 16 against x at 0x1004     false; obstacle: ADDRESS, 4 bytes past
+ *     N % 4 == 0   against N = 1009        false; obstacle: SIZE, 1009
+ *
+ * Nothing is dereferenced: addresses, strides and sizes are numbers here.
+ */
 #include "runtime/condition.h"
 
 /* The remainder of any integer, from 0 up. */

@@ -1,9 +1,11 @@
 /* Numbers with a first-order error: the arithmetic of the FP64 reference on single elements.
  *
  * A number stands for everything within `error` of `value`. Three cases:
+ *
  *     error 0            exact: every implementation has this very number (inf and NaN included)
  *     0 < error < inf    a finite value that an implementation may miss by so much
  *     error not finite   loose: nothing is known; it spreads to all that is computed from it
+ *
  * A value that is inf or NaN is therefore either certain (error 0) or loose.
  *
  *     sub({3, e1}, {3, e2})  =  {0, e1 + e2 + tiny}

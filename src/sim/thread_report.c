@@ -3,8 +3,8 @@
  *     k.ir:14: error: cell 3 of %s is read, and nothing orders that after the put [sim-race]
  *       found: %a = get %s[slot*1], %p : f32(4)
  *       expected: a sync of a scope that holds both lanes
- *       hint: read by group 0, subgroup 1, lane 5, slot 3; the other one is line 12, subgroup 0,
- * lane 2
+ *       hint: read by group 0, subgroup 1, lane 5, slot 3;
+ *             the other one is line 12, subgroup 0, lane 2
  */
 #include "sim/thread_internal.h"
 

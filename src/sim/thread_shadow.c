@@ -4,8 +4,8 @@
  * of a scope that holds both lanes was reached by all lanes of that scope. For each scope and each
  * of its sets of lanes the time of the latest sync is kept, so that
  *
- *     ordered(a, t)  =  some scope s: class(s, a.thread) == class(s, t) and synced(s, class) >
- * a.time
+ *     ordered(a, t)  =  some scope s: class(s, a.thread) == class(s, t)
+ *                                     and synced(s, class) > a.time
  *
  * is exact: a chain of syncs from one lane to another has a link that holds both, since scopes are
  * nested. Lanes of a subgroup are not in lock step here. Of a cell the latest write is kept, and of

@@ -35,8 +35,8 @@ typedef struct target_c_access {
     const char *type;                 /* of the memory's elements, or vectors of them */
     base_dtype dtype;                 /* of the tensor */
     bool vector;
-    bool
-        scattered; /* an index has a vector operand, or lanes that are no multiples of one stride */
+    /* An index has a vector operand, or lanes that are no multiples of one stride. */
+    bool scattered;
     target_c_position index[IR_MAX_RANK], mask; /* what lanes and subgroups add */
     target_c_shape shape;
     int slots;

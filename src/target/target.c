@@ -1,4 +1,11 @@
-/* The table of targets, and what each of them can run. */
+/* The table of targets, and what the cpu can run (cuda_supports.c: what CUDA devices can).
+ *
+ *     put %s block=%b              refused: groups of a cpu run one by one
+ *     sync grid                    refused likewise
+ *     subgroup 24                  refused: the registers of a vector are powers of two
+ *
+ * Whatever passes here, the emitter writes without a further look.
+ */
 #include "target/cuda_internal.h"
 
 #include <string.h>

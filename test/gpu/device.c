@@ -1,9 +1,8 @@
 /* The device `cuda` on a real driver, where a pretended one cannot tell: what it does with memory,
  * streams, graphs, limits and errors. Programs are written by hand here.
  *
- *     gpu_device          ok NAME or not ok NAME: why, a line for each fact; exit 1 with a failure
- *     gpu_device lost     the same, of a program that writes where nothing is and so loses the
- * context
+ *     gpu_device         ok NAME or not ok NAME: why, a line for each fact; exit 1 with a failure
+ *     gpu_device lost    the same, of a program that writes where nothing is and loses the context
  */
 #include "runtime/cuda.h"
 

@@ -1,4 +1,7 @@
-/* Runs on inputs of eight sizes: see judge.h. Outputs begin as bytes 0xff. */
+/* Runs on inputs of eight sizes: rows and columns from `choices`, small integers and fractions as
+ * elements, the defaults of scalars. Outputs begin as bytes 0xff, so that a store that is lost
+ * shows. A module that refuses a size is judged on the others.
+ */
 #include "judge.h"
 
 #include "sim/thread.h"
@@ -35,12 +38,14 @@ static void fill(judge *j, const ir_parameter *parameter, unsigned char *bytes, 
     for (size_t i = 0; i < size; i += (size_t)base_dtype_size(parameter->dtype)) {
         int64_t number = (int64_t)(next_random(j) % 9) - 2;
         float real = (float)(next_random(j) % 2048) / 256.0F - 4.0F;
-        if (parameter->dtype == BASE_F32)
+        if (parameter->dtype == BASE_F32) {
             memcpy(bytes + i, &real, sizeof real);
-        else if (base_dtype_is_float(parameter->dtype))
-            bytes[i] = (unsigned char)next_random(j), bytes[i + 1] = 0x3c;
-        else
+        } else if (base_dtype_is_float(parameter->dtype)) {
+            uint16_t half = (uint16_t)(0x3c00 | (next_random(j) & 0xff));
+            memcpy(bytes + i, &half, sizeof half);
+        } else {
             memcpy(bytes + i, &number, (size_t)base_dtype_size(parameter->dtype));
+        }
     }
 }
 

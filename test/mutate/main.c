@@ -1,7 +1,7 @@
 /* Mutants of thread modules against the verifier.
  *
- *     mutate [--verbose] [--every N] [--seed N] [--machine NAME] [--plan row|fallback|FILE] KERNEL
- * ...
+ *     mutate [--verbose] [--every N] [--seed N] [--machine NAME] [--plan row|fallback|FILE]
+ *            KERNEL ...
  *
  * Every operator (operators.h) is applied at every place (or every N-th) of the thread module of
  * each kernel under both plans. The verifier must refuse the mutant (killed), or the simulator must
