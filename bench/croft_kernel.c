@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *bench_example_read(const char *name, size_t *length) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s.croft", CROFT_EXAMPLES, name);
+char *bench_text_read(const char *path, size_t *length) {
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
         return NULL;
@@ -16,6 +14,12 @@ char *bench_example_read(const char *name, size_t *length) {
     *length = text != NULL ? fread(text, 1, LIMIT, file) : 0;
     fclose(file);
     return text;
+}
+
+char *bench_example_read(const char *name, size_t *length) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.croft", CROFT_EXAMPLES, name);
+    return bench_text_read(path, length);
 }
 
 static text_argument argument_of(const bench_problem *problem, const bench_parameter *parameter) {

@@ -28,7 +28,10 @@ typedef struct bench_kernel {
     int64_t words[BENCH_WORDS];
 } bench_kernel;
 
-/* Reads a whole file of the examples' folder; NULL when it cannot be read. The caller frees it. */
+/* Reads a whole file; NULL when it cannot be read. The caller frees it. */
+char *bench_text_read(const char *path, size_t *length);
+
+/* The same of a file of the examples' folder; NULL when it cannot be read. The caller frees it. */
 char *bench_example_read(const char *name, size_t *length);
 
 /* Compiles the operator's example for the problem's shapes, far enough for the stage, without

@@ -27,6 +27,10 @@
 #define CROFT_EXAMPLES "examples" /* seen from the root of the repository */
 #endif
 
+#ifndef CROFT_BENCH_KERNELS
+#define CROFT_BENCH_KERNELS "bench/kernels"
+#endif
+
 enum { THREADS = 2, ROUNDS = 41, COMPILE_RUNS = 101, NAMES = 64 };
 
 extern char **environ;
@@ -224,6 +228,56 @@ static void bench_compile(void) {
     }
 }
 
+/* Processor time: other work on the machine counts as little as it can. */
+static double processor_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* From text to thread level on sm_90, median; negative when it is refused. */
+static double time_passes(const char *path, const text_argument *arguments, int count) {
+    size_t length = 0;
+    char *text = bench_text_read(path, &length);
+    base_source source = {path, text, length};
+    compile_request request = {.source = &source,
+                               .arguments = arguments,
+                               .argument_count = count,
+                               .partial = true,
+                               .machine = machine_find("sm_90"),
+                               .stage = COMPILE_TO_THREAD};
+    double times[COMPILE_RUNS];
+    bool good = text != NULL;
+    for (int i = 0; i < COMPILE_RUNS && good; i++) {
+        compile_result result;
+        double start = processor_now();
+        compile_run(&request, &result);
+        times[i] = processor_now() - start;
+        good = result.status == COMPILE_OK;
+        compile_free(&result);
+    }
+    free(text);
+    return good ? bench_median(times, COMPILE_RUNS) : -1.0;
+}
+
+/* A row of 1024 elements in the registers of 32 lanes: reduced, and given to other owners. */
+static void bench_passes(void) {
+    const text_argument arguments[] = {
+        {.name = "N", .kind = TEXT_ARGUMENT_NUMBER, .is_integer = true, .integer = 1024},
+        {.name = "LAYOUT", .kind = TEXT_ARGUMENT_LAYOUT, .layout = "identity(1024, slots=32)"}};
+    const struct {
+        const char *name, *path;
+        int arguments;
+    } kernels[] = {{"rmsnorm_register", CROFT_EXAMPLES "/rmsnorm_register.croft", 2},
+                   {"convert_row", CROFT_BENCH_KERNELS "/convert_row.croft", 1}};
+    printf("\ntext to thread level for sm_90, processor time, median of %d\n", COMPILE_RUNS);
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        double median = time_passes(kernels[i].path, arguments, kernels[i].arguments);
+        printf("  %-24s passes and verification, 1024 elements x 32 slots: %.2f ms, gate 10 %s\n",
+               kernels[i].name, median * 1e3, verdict(median >= 0.0 && median <= 0.010));
+    }
+}
+
 /* ---- peak memory of the command ---- */
 
 static int64_t peak_kib(pid_t process) {
@@ -292,6 +346,7 @@ int main(int count, char **words) {
     bench_softmax(device, team);
     bench_own_vectors(device, unvectorised);
     bench_compile();
+    bench_passes();
     if (count > 1) {
         bench_memory(words[1]);
     }
