@@ -4,6 +4,8 @@
  *                  v
  *               | NULL  | size | full                                   |
  *
+ * What is given back, chunk by chunk, becomes spare and is taken before new memory is.
+ *
  * Chunks double from 16 KiB to 1 MiB; a larger request gets a chunk of its own size. What is left
  * of a chunk when the next is made is not used again. Memory comes zeroed.
  */
@@ -37,16 +39,31 @@ void base_arena_init(base_arena *arena, base_allocator allocator, jmp_buf *exhau
     *arena = (base_arena){.allocator = allocator, .exhausted = exhausted};
 }
 
-void base_arena_free(base_arena *arena) {
-    base_arena_chunk *chunk = arena->chunks;
+static void free_chunks(base_arena *arena, base_arena_chunk *chunk) {
     while (chunk != NULL) {
         base_arena_chunk *older = chunk->older;
         arena->allocator.resize(arena->allocator.context, chunk, chunk->size, 0);
         chunk = older;
     }
-    arena->chunks = NULL;
+}
+
+void base_arena_free(base_arena *arena) {
+    free_chunks(arena, arena->chunks);
+    free_chunks(arena, arena->spare);
+    arena->chunks = arena->spare = NULL;
     arena->next = NULL;
     arena->left = 0;
+}
+
+/* The first spare chunk of the size, taken out of the list; NULL: there is none. */
+static base_arena_chunk *arena_take_spare(base_arena *arena, size_t total) {
+    base_arena_chunk **place = &arena->spare;
+    while (*place != NULL && (*place)->size < total)
+        place = &(*place)->older;
+    base_arena_chunk *chunk = *place;
+    if (chunk != NULL)
+        *place = chunk->older;
+    return chunk;
 }
 
 static void arena_add_chunk(base_arena *arena, size_t size) {
@@ -59,14 +76,32 @@ static void arena_add_chunk(base_arena *arena, size_t size) {
         longjmp(*arena->exhausted, 1);
     if (total < size + header)
         total = size + header;
-    base_arena_chunk *chunk = arena->allocator.resize(arena->allocator.context, NULL, 0, total);
-    if (chunk == NULL)
-        longjmp(*arena->exhausted, 1);
+    base_arena_chunk *chunk = arena_take_spare(arena, size + header);
+    if (chunk == NULL) {
+        chunk = arena->allocator.resize(arena->allocator.context, NULL, 0, total);
+        if (chunk == NULL)
+            longjmp(*arena->exhausted, 1);
+        chunk->size = total;
+    }
     chunk->older = arena->chunks;
-    chunk->size = total;
     arena->chunks = chunk;
     arena->next = (char *)chunk + header;
-    arena->left = total - header;
+    arena->left = chunk->size - header;
+}
+
+base_arena_mark base_arena_here(const base_arena *arena) {
+    return (base_arena_mark){arena->chunks, arena->next, arena->left};
+}
+
+void base_arena_return(base_arena *arena, base_arena_mark mark) {
+    while (arena->chunks != mark.chunks) {
+        base_arena_chunk *chunk = arena->chunks;
+        arena->chunks = chunk->older;
+        chunk->older = arena->spare;
+        arena->spare = chunk;
+    }
+    arena->next = mark.next;
+    arena->left = mark.left;
 }
 
 void *base_arena_alloc(base_arena *arena, size_t size) {

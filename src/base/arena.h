@@ -27,6 +27,7 @@ typedef struct base_arena_chunk base_arena_chunk;
 typedef struct base_arena {
     base_allocator allocator;
     base_arena_chunk *chunks;
+    base_arena_chunk *spare; /* that were given back, for what comes */
     char *next;
     size_t left;
     jmp_buf *exhausted;
@@ -42,6 +43,17 @@ void *base_arena_alloc(base_arena *arena, size_t size);
  */
 void *base_arena_grow(base_arena *arena, void *array, int64_t count, int64_t *capacity,
                       int64_t needed, size_t element_size);
+
+/* Where the arena stands, to give back at once all that is allocated from here on. */
+typedef struct base_arena_mark {
+    base_arena_chunk *chunks;
+    char *next;
+    size_t left;
+} base_arena_mark;
+
+base_arena_mark base_arena_here(const base_arena *arena);
+/* The mark must be of this arena, and what it stands for not have been given back. */
+void base_arena_return(base_arena *arena, base_arena_mark mark);
 
 /* A NUL-terminated copy. */
 char *base_arena_copy(base_arena *arena, const char *text, size_t length);

@@ -100,6 +100,7 @@ static void replay_group(replay *r, int64_t group) {
     signature_table_count_constants(r->setting.table, false);
     r->signing = r->signing && run_tile(r);
     signature_table_count_constants(r->setting.table, true);
+    signature_memory_reserve(&r->stored, r->wanted.count);
     replay_region(r, &r->state->module->body);
     r->run++;
     if (r->signing && r->work > 0 && r->state->broken == 0)

@@ -50,14 +50,22 @@ const signature_cell *signature_memory_find(const signature_memory *memory, int 
     return slot->tensor < 0 ? NULL : slot;
 }
 
-static void grow(signature_memory *memory) {
+static void grow(signature_memory *memory, int64_t capacity) {
     const signature_cell *old = memory->cells;
     int64_t count = memory->capacity;
-    memory->capacity = count * 2;
+    memory->capacity = capacity;
     memory->cells = new_cells(memory->arena, memory->capacity);
     for (int64_t i = 0; i < count; i++)
         if (old[i].tensor >= 0)
             *slot_of(memory, old[i].tensor, old[i].cell) = old[i];
+}
+
+void signature_memory_reserve(signature_memory *memory, int64_t cells) {
+    int64_t capacity = memory->capacity;
+    while ((memory->count + cells) * 2 > capacity)
+        capacity *= 2;
+    if (capacity > memory->capacity)
+        grow(memory, capacity);
 }
 
 void signature_memory_store(signature_memory *memory, const signature_cell *stored) {
@@ -65,7 +73,7 @@ void signature_memory_store(signature_memory *memory, const signature_cell *stor
     bool again = slot->tensor >= 0;
     bool torn = again && (slot->instance == stored->instance || slot->writer != stored->writer);
     if (!again && ++memory->count * 2 > memory->capacity) {
-        grow(memory);
+        grow(memory, memory->capacity * 2);
         slot = slot_of(memory, stored->tensor, stored->cell);
     }
     *slot = *stored;

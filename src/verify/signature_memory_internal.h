@@ -47,6 +47,8 @@ typedef struct signature_memory {
 } signature_memory;
 
 void signature_memory_start(signature_memory *memory, base_arena *arena, int parameters);
+/* Room for so many cells more. */
+void signature_memory_reserve(signature_memory *memory, int64_t cells);
 /* NULL when the cell has not been stored. */
 const signature_cell *signature_memory_find(const signature_memory *memory, int tensor,
                                             int64_t cell);

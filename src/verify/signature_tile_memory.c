@@ -256,6 +256,7 @@ bool signature_tile_store(signature_tile_run *run, const ir_op *op) {
     stored.instance = names[0] * 31 + names[1];
     signature_walk walk = walk_of(tile);
     run->work -= tile->count + 2;
+    signature_memory_reserve(run->memory, tile->count);
     for (int64_t k = 0; k < tile->count;) {
         const int64_t columns = tile->rank > 0 ? tile->extent[tile->rank - 1] : 1;
         const access_row row = row_of(&a, &walk);

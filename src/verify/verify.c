@@ -97,6 +97,8 @@ bool verify_module_with(const ir_module *module, const char *disabled, verify_ef
                         base_diagnostics *diagnostics) {
     verify_state state = {
         .module = module, .disabled = disabled, .effort = effort, .diagnostics = diagnostics};
+    const base_arena_mark before = base_arena_here(diagnostics->arena);
+    const int findings = diagnostics->count;
     state.visible = BASE_NEW_ARRAY(diagnostics->arena, const ir_value *, module->next_value);
     verify_structure(&state);
     verify_access_forms(&state);
@@ -132,5 +134,7 @@ bool verify_module_with(const ir_module *module, const char *disabled, verify_ef
         verify_reductions(&state);
     if (state.broken == 0 && module->level == IR_THREAD)
         verify_replay(&state);
+    if (diagnostics->count == findings) /* nothing is left but findings */
+        base_arena_return(diagnostics->arena, before);
     return state.broken == 0;
 }
