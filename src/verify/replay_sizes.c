@@ -8,6 +8,7 @@
 #include "verify/replay_internal.h"
 
 #include "base/checked.h"
+#include "base/hash.h"
 
 #include <string.h>
 
@@ -76,8 +77,8 @@ static bool is_short(replay *r, int64_t symbol, int64_t step) {
     return false;
 }
 
-/* One more than the n-th known extent of a tensor, so that programs come to its end; 0: none. */
-static int64_t beyond_known(const ir_module *module, int64_t n) {
+/* The n-th known extent of a tensor; 0: none. */
+static int64_t known_extent(const ir_module *module, int64_t n) {
     int64_t extents[REPLAY_EXTENTS], count = 0;
     for (int i = 0; i < module->parameter_count; i++) {
         const ir_parameter *parameter = &module->parameters[i];
@@ -92,7 +93,15 @@ static int64_t beyond_known(const ir_module *module, int64_t n) {
                 extents[count++] = known;
         }
     }
-    return count > 0 ? extents[n % count] + 1 : 0;
+    return count > 0 ? extents[n % count] : 0;
+}
+
+/* A few, or as many as a tensor has of known extent, or one less: sizes may be indices, too. */
+static int64_t small_size(const ir_module *module, uint64_t random) {
+    enum { FEW = 4, KINDS = 8, MOST = 64 };
+    int64_t few = 2 + (int64_t)(random % FEW), kind = (int64_t)(random / FEW % KINDS);
+    int64_t known = known_extent(module, (int64_t)(random / (FEW * KINDS) % REPLAY_EXTENTS));
+    return kind > 1 || known < 2 || known > MOST ? few : known - kind;
 }
 
 /* The most elements of an axis that one subgroup has of a step; 0: a team is one subgroup. */
@@ -109,6 +118,11 @@ static int64_t elements_of_subgroup(const ir_module *module) {
     return most;
 }
 
+static uint64_t random_of(int round, int64_t symbol) {
+    const uint64_t words[2] = {(uint64_t)round, (uint64_t)symbol};
+    return base_hash_bytes(BASE_HASH_START, words, sizeof words) >> 8;
+}
+
 /* One symbol in turn is large, two whole steps of its axis and a part, the others are small; once
  * all are as long as some loops of kernels that count in steps, every other time so long that a
  * second subgroup has elements of each. */
@@ -120,13 +134,13 @@ static void vary_sizes(replay *r, int round) {
     int64_t large = LARGE + (cycle % 2 == 0 ? elements_of_subgroup(module) : 0);
     for (int64_t i = 0; i < count; i++)
         if (!module->extents.symbols[i].known)
-            r->sizes[i] = turn == count ? large + i : 2 + (i + round) % 4;
+            r->sizes[i] = turn == count ? large + i : small_size(module, random_of(round, i));
     if (turn == count || module->extents.symbols[turn].known)
         return;
     bool programs = false;
     int64_t step = step_of(module, turn, &programs);
-    int64_t beyond = beyond_known(module, cycle);
-    r->sizes[turn] = !programs ? 2 * step + 3 + round % 4 : beyond > 0 ? beyond : step + 4;
+    int64_t known = known_extent(module, cycle); /* so that programs come to its end, and beyond */
+    r->sizes[turn] = !programs ? 2 * step + 3 + round % 4 : known > 0 ? known + 1 : step + 4;
     for (int doubled = 0; doubled < DOUBLED && is_short(r, turn, step); doubled++)
         r->sizes[turn] *= 2; /* half of it, for one, may be the extent */
 }

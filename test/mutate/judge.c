@@ -117,6 +117,8 @@ static void copy_run(base_arena *arena, run *to, const run *from, int parameters
 judge *judge_create(base_arena *arena, const ir_module *module, uint64_t seed) {
     judge *j = BASE_NEW(arena, judge);
     *j = (judge){.arena = arena, .module = module, .random = seed};
+    if (module->parameter_count > ARGUMENTS)
+        return NULL;
     for (int i = 0; i < INPUTS; i++) {
         j->inputs[i].valid = start_run(j, &j->inputs[i], i);
         if (!j->inputs[i].valid)
