@@ -15,6 +15,7 @@
  * It makes no choice: everything follows from the axes' digits and the values' storage.
  */
 #include "pass/expand_internal.h"
+#include "pass/syncs_internal.h"
 
 #include <string.h>
 
@@ -259,5 +260,6 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
     expand_programs(&state, &mapped);
     expand_shifts(&state, &mapped);
     expand_region(&state, &mapped);
+    syncs_tensors_expand(module);
     return state.failed ? PASS_FAILED : PASS_CHANGED;
 }

@@ -11,6 +11,9 @@
  *       put B; sync group; get B       of A and B and the next puts
  *     }
  *
+ * Cells of tensors that all lanes store to alike, and read, are cells too: a sync without tokens
+ * stands before such a store where one may still be reading what was there.
+ *
  * At first every access and every loop waits for the group. Then each sync goes without which every
  * pair of accesses still has what it needs between, those in most loops first; and what stays waits
  * for the subgroup only where that does. So none of those that stay can go, and none is wider than
@@ -42,11 +45,12 @@ static void narrow(syncs *s, int depth, ir_scope scope) {
     }
 }
 
+/* Or it may be there for a tensor. */
 static bool takes_a_token(const syncs *s, const syncs_step *place) {
     for (int i = 0; i < s->array_count; i++)
         if (place->taken[i] != 0)
             return true;
-    return place->scope == IR_SCOPE_NONE;
+    return place->scope == IR_SCOPE_NONE || s->tensor_count > 0;
 }
 
 static bool choose(syncs *s) {

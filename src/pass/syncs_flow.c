@@ -65,9 +65,9 @@ static bool flow_access(const syncs *s, int number, syncs_point *p) {
     uint8_t *state = &p->state[access->array];
     if (meet(s, p->open, s->any[number]) || meet(s, p->near, s->group[number]))
         return false;
-    if (!access->writes && *state != IR_TOKEN_PUBLISHED)
+    if (!access->tensor && !access->writes && *state != IR_TOKEN_PUBLISHED)
         return false;
-    if (access->writes) {
+    if (!access->tensor && access->writes) {
         bool again = *state == IR_TOKEN_PUBLISHED;
         if (again && meet(s, p->since, s->any[number]))
             return false;

@@ -18,11 +18,13 @@ typedef struct syncs_numbers {
     int64_t *at;        /* [thread][slot] */
 } syncs_numbers;
 
-/* A put or get, and the threads that touch each cell of its array. */
+/* A put or get, and the threads that touch each cell of its array; or a load or store of a tensor
+ * that all lanes store to alike. */
 typedef struct syncs_access {
     const ir_op *op;
     int array;
     bool writes;
+    bool tensor;           /* of a tensor, which has no token */
     bool known;            /* which cells; else it may touch any, from any thread */
     int32_t *first, *last; /* by cell: least and greatest thread; first < 0: nobody */
 } syncs_access;
@@ -64,9 +66,10 @@ typedef struct syncs {
     syncs_numbers *numbers; /* by value number */
     bool *looked;           /* by value number */
     int array_count;
-    ir_op **arrays; /* scratch ops */
-    int *array_of;  /* by value number: 1 + array, 0 for others */
-    int64_t *cells; /* by array */
+    int tensor_count; /* of the arrays, the last ones: tensors */
+    ir_op **arrays;   /* scratch ops; NULL for tensors */
+    int *array_of;    /* by value number: 1 + array, 0 for others */
+    int64_t *cells;   /* by array */
     int64_t access_count, access_capacity;
     syncs_access *accesses;
     int64_t words;       /* of a set of accesses */
@@ -84,6 +87,15 @@ void syncs_access_make(syncs *s, const ir_op *op, syncs_access *access);
 /* The narrowest scope of a sync that the pair needs between, in this order: NONE, SUBGROUP or
  * GROUP. */
 ir_scope syncs_need(const syncs *s, const syncs_access *before, const syncs_access *now);
+
+/* ---- syncs_tensors.c ---- */
+/* All lanes store the same to one cell of a tensor. */
+bool syncs_is_alike(const ir_op *op);
+/* By value number: tensors with such stores that are loaded, where lanes do not run in lock step.
+ */
+const bool *syncs_tensors_find(ir_module *module);
+/* A sync of the group before each of these stores. */
+void syncs_tensors_expand(ir_module *module);
 
 /* ---- syncs_steps.c ---- */
 /* Arrays, accesses, needs and steps. False when there are none, or groups reach each other's

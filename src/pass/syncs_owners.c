@@ -7,6 +7,9 @@
  * Two sets of threads hold a pair of different ones unless both are one thread, and a pair of
  * different subgroups unless all are of one: the least and the greatest of both say so. Indices and
  * masks that depend on more than lane, subgroup and slot may be any.
+ *
+ * What all lanes store alike to a tensor each of them may read, which needs no sync; but before the
+ * store all have to be done with what stood there.
  */
 #include "pass/syncs_internal.h"
 
@@ -149,6 +152,13 @@ static void touch(syncs_access *access, int64_t cell, int thread) {
 }
 
 void syncs_access_make(syncs *s, const ir_op *op, syncs_access *access) {
+    if (op->opcode == IR_LOAD || op->opcode == IR_STORE) {
+        *access = (syncs_access){.op = op,
+                                 .array = s->array_of[op->operands[0]->number] - 1,
+                                 .writes = op->opcode == IR_STORE,
+                                 .tensor = true};
+        return;
+    }
     const ir_value *value = op->opcode == IR_PUT ? ir_op_stored(op) : op->results[0];
     int slots = ir_type_slot_count(&value->type), array = s->array_of[op->operands[0]->number] - 1;
     int64_t cells = s->cells[array];
@@ -175,6 +185,8 @@ void syncs_access_make(syncs *s, const ir_op *op, syncs_access *access) {
 /* ---- two of them ---- */
 ir_scope syncs_need(const syncs *s, const syncs_access *before, const syncs_access *now) {
     if (before->array != now->array || (!before->writes && !now->writes))
+        return IR_SCOPE_NONE;
+    if (now->tensor && !now->writes) /* each lane reads what it has stored, as all have */
         return IR_SCOPE_NONE;
     if (!before->known || !now->known)
         return s->lanes > s->subgroup ? IR_SCOPE_GROUP : IR_SCOPE_SUBGROUP;

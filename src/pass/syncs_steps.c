@@ -37,16 +37,18 @@ static void add_place(syncs *s, list *to, ir_op *op, int depth) {
     BASE_PUSH(s->arena, s->places, s->place_count, s->place_capacity, place);
 }
 
-static bool is_access(const ir_op *op) {
+static bool is_access(const syncs *s, const ir_op *op) {
+    if (op->opcode == IR_LOAD || (op->opcode == IR_STORE && syncs_is_alike(op)))
+        return s->array_of[op->operands[0]->number] != 0;
     return op->opcode == IR_PUT || op->opcode == IR_GET;
 }
 
-static bool has_access(const ir_region *region) {
+static bool has_access(const syncs *s, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        if (is_access(op))
+        if (is_access(s, op))
             return true;
         for (int k = 0; k < op->region_count; k++)
-            if (has_access(op->regions[k]))
+            if (has_access(s, op->regions[k]))
                 return true;
     }
     return false;
@@ -54,7 +56,8 @@ static bool has_access(const ir_region *region) {
 
 static void build_access(syncs *s, ir_op *op, list *to, int depth) {
     const syncs_step *last = to->last;
-    bool in_a_row = last != NULL && last->kind == SYNCS_ACCESS && last->op->opcode == op->opcode;
+    bool in_a_row = last != NULL && last->kind == SYNCS_ACCESS && op->opcode != IR_STORE &&
+                    last->op->opcode == op->opcode;
     if (!in_a_row)
         add_place(s, to, op, depth);
     add(s, to, SYNCS_ACCESS, op)->access = (int)s->access_count;
@@ -80,12 +83,12 @@ static void count_trips(const ir_op *op, syncs_step *loop) {
 /* A loop or branch without accesses is a step too: it may carry tokens until now. */
 static void build_region(syncs *s, ir_region *region, list *to, int depth) {
     for (ir_op *op = region->first; op != NULL; op = op->next) {
-        if (is_access(op))
+        if (is_access(s, op))
             build_access(s, op, to, depth);
         if (op->opcode != IR_FOR && op->opcode != IR_IF)
             continue;
         bool loop = op->opcode == IR_FOR;
-        if (loop && has_access(op->regions[0]))
+        if (loop && has_access(s, op->regions[0]))
             add_place(s, to, op, depth);
         syncs_step *step = add(s, to, loop ? SYNCS_LOOP : SYNCS_BRANCH, op);
         if (loop)
@@ -116,6 +119,26 @@ static bool note_array(void *pointer, ir_op *op) {
     return true;
 }
 
+static void note_tensors(syncs *s) {
+    const bool *alike = syncs_tensors_find(s->module);
+    for (int i = 0; i < s->module->parameter_count; i++) {
+        const ir_value *value = s->module->parameters[i].value;
+        if (value == NULL || !alike[value->number])
+            continue;
+        s->array_of[value->number] = ++s->array_count;
+        s->tensor_count++;
+    }
+}
+
+/* Before access b, whenever it is made, of access a before it. */
+static void note_need(syncs *s, int64_t a, int64_t b) {
+    ir_scope need = syncs_need(s, &s->accesses[a], &s->accesses[b]);
+    if (need != IR_SCOPE_NONE)
+        syncs_add(s->any[b], a);
+    if (need == IR_SCOPE_GROUP)
+        syncs_add(s->group[b], a);
+}
+
 static void note_needs(syncs *s) {
     s->words = s->access_count / 64 + 1;
     s->any = BASE_NEW_ARRAY(s->arena, uint64_t *, s->access_count + 1);
@@ -127,14 +150,13 @@ static void note_needs(syncs *s) {
         s->any[b] = BASE_NEW_ARRAY(s->arena, uint64_t, s->words);
         s->group[b] = BASE_NEW_ARRAY(s->arena, uint64_t, s->words);
         syncs_add(s->of_array[s->accesses[b].array], b);
-        for (int64_t a = 0; a <= b; a++) {
-            ir_scope need = syncs_need(s, &s->accesses[a], &s->accesses[b]);
-            if (need != IR_SCOPE_NONE)
-                syncs_add(s->any[b], a), syncs_add(s->any[a], b);
-            if (need == IR_SCOPE_GROUP)
-                syncs_add(s->group[b], a), syncs_add(s->group[a], b);
-        }
+        note_need(s, b, b);
     }
+    for (int64_t b = 0; b < s->access_count; b++)
+        for (int64_t a = 0; a < b; a++) {
+            note_need(s, a, b);
+            note_need(s, b, a);
+        }
 }
 
 static void make_points(syncs *s, syncs_step *steps) {
@@ -160,8 +182,9 @@ static void make_points(syncs *s, syncs_step *steps) {
 bool syncs_steps_make(syncs *s) {
     int arrays = 0;
     ir_region_walk(&s->module->body, count_array, &arrays);
-    if (arrays == 0 || s->module->cluster > 1)
+    if (s->module->cluster > 1)
         return false;
+    arrays += s->module->parameter_count;
     s->lanes = s->module->lanes;
     s->subgroup = ir_module_subgroup_lanes(s->module);
     s->numbers = BASE_NEW_ARRAY(s->arena, syncs_numbers, s->module->next_value + 1);
@@ -170,6 +193,9 @@ bool syncs_steps_make(syncs *s) {
     s->array_of = BASE_NEW_ARRAY(s->arena, int, s->module->next_value + 1);
     s->cells = BASE_NEW_ARRAY(s->arena, int64_t, arrays);
     ir_region_walk(&s->module->body, note_array, s);
+    note_tensors(s);
+    if (s->array_count == 0)
+        return false;
     list all = {NULL, NULL};
     build_region(s, &s->module->body, &all, 0);
     s->first = all.first;

@@ -28,7 +28,8 @@ static ir_type token_type(const writer *w, int array, uint8_t state) {
 /* ---- what is carried ---- */
 static void note_carried(const syncs *s, const syncs_step *steps, uint8_t *carried) {
     for (const syncs_step *step = steps; step != NULL; step = step->following) {
-        if (step->kind == SYNCS_ACCESS && s->accesses[step->access].writes)
+        if (step->kind == SYNCS_ACCESS && s->accesses[step->access].writes &&
+            !s->accesses[step->access].tensor)
             carried[s->accesses[step->access].array] = 1;
         for (int i = 0; step->kind == SYNCS_PLACE && i < s->array_count; i++)
             carried[i] |= step->taken[i] != 0;
@@ -147,10 +148,10 @@ static void write_region(writer *w, ir_region *region, const syncs_step *steps) 
         for (; step != NULL && step->op == op; step = step->following) {
             if (step->kind == SYNCS_PLACE)
                 write_sync(w, step);
-            else if (step->kind == SYNCS_ACCESS)
-                write_access(w, op);
-            else
+            else if (step->kind != SYNCS_ACCESS)
                 write_control(w, step);
+            else if (!w->s->accesses[step->access].tensor)
+                write_access(w, op);
         }
         if (op->opcode == IR_SCRATCH)
             w->token[w->s->array_of[op->results[0]->number] - 1] = op->results[1];

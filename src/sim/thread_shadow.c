@@ -313,6 +313,20 @@ static bool is_behind(const sim_team *team, const sim_moment *before, const sim_
                                  (team->one_thread || is_ordered(team, before, now->thread)));
 }
 
+/* The same of what all lanes do: each does it in its own time, and only a sync orders all of one
+ * access before all of another. */
+static bool is_settled(const sim_team *team, const sim_moment *before, const sim_moment *now) {
+    if (before->time < team->started || before->thread >= 0 || now->thread >= 0 ||
+        before->group != now->group || team->one_thread)
+        return is_behind(team, before, now);
+    for (int scope = IR_SCOPE_PROGRAM; scope < IR_SCOPE_COUNT; scope++) {
+        int64_t all = class_of(team, scope, now->thread);
+        if (all >= 0 && team->synced[scope][all] > before->time)
+            return true;
+    }
+    return false;
+}
+
 static void report_tensor(sim_team *team, const sim_parameter *tensor, int64_t flat,
                           const sim_moment *now, const sim_moment *before, const char *what) {
     if (sim_is_news(team, SIM_TWO_WRITERS, now->op))
@@ -331,10 +345,11 @@ void sim_watch_store(sim_team *team, const ir_op *op, sim_parameter *tensor, int
         report_tensor(team, tensor, flat, &now, &cell->write, "stored a second time");
     for (int64_t at = cell->readers; at != 0; at = team->readers[at].next)
         for (int i = 0; i < 2; i++)
-            if (!is_behind(team, &team->readers[at].last[i], &now))
+            if (!is_settled(team, &team->readers[at].last[i], &now))
                 report_tensor(team, tensor, flat, &now, &team->readers[at].last[i],
                               "stored, and another lane or group has read it");
     drop_readers(team, cell);
+    cell->torn = !is_settled(team, &cell->write, &now);
     cell->write = now;
 }
 
@@ -352,6 +367,9 @@ void sim_watch_load(sim_team *team, const ir_op *op, sim_parameter *tensor, int6
     own |= stored->group == now.group && stored->thread < 0;
     if (stored->time != 0 && !own)
         report_tensor(team, tensor, flat, &now, stored, "read by another lane than stored it");
+    else if (cell->torn && !is_settled(team, stored, &now))
+        report_tensor(team, tensor, flat, &now, stored,
+                      "read, while a lane may still store what all stored before");
     else if (stored->time == 0 && tensor->parameter->mode == IR_OUT &&
              sim_is_news(team, SIM_UNWRITTEN, op))
         sim_report(team, SIM_UNWRITTEN, op, thread, slot, NULL,

@@ -254,8 +254,6 @@ void target_cuda_store(target_emitter *emitter, const ir_op *op) {
         return;
     }
     bool alike = is_written_alike(&s), once = alike && s.mask.name == NULL && !is_loaded(&s);
-    if (alike && is_loaded(&s)) /* no thread writes while another one still reads what was there */
-        target_cuda_wait(emitter);
     if (once) {
         target_emit_line(emitter, "if (thread == 0) {");
         emitter->depth++;

@@ -213,9 +213,9 @@ static void flow_access(flow *f, int now, hazard_state *s) {
     const hazard_access *access = &f->h.accesses[now];
     f->steps -= f->h.blocks * f->h.arrays[access->array].cells / 64;
     check_pending(f, s, now);
-    if (!access->writes)
+    if (!access->tensor && !access->writes)
         check_written(f, s, access);
-    else if (is_followed(f, access))
+    else if (!access->tensor && is_followed(f, access))
         mark_written(f, s, access);
     s->pending[now] = HAZARD_UNORDERED | (s->pending[now] & STALE);
 }
@@ -305,7 +305,8 @@ static void flow_steps(flow *f, const hazard_step *steps, hazard_state *s) {
 /* ---- single ops ---- */
 static void rule_hazard_writers(flow *f, const hazard_access *access) {
     int64_t cell = -1;
-    if (hazard_accesses_meet(&f->h, access, access, HAZARD_UNORDERED, false, &cell) &&
+    if (!access->tensor &&
+        hazard_accesses_meet(&f->h, access, access, HAZARD_UNORDERED, false, &cell) &&
         is_news(f, VERIFY_HAZARD_WRITERS, access->op, NULL))
         verify_report(f->h.state, VERIFY_HAZARD_WRITERS, access->op,
                       "one lane for each cell: another index, or a mask",

@@ -255,6 +255,8 @@ static int64_t cell_of_meeting(const hazards *h, const hazard_access *a, const h
 bool hazard_accesses_meet(const hazards *h, const hazard_access *a, const hazard_access *b,
                           hazard_order order, bool stale, int64_t *cell) {
     *cell = -1;
+    if (a->tensor || b->tensor)
+        return hazard_tensors_meet(h, a, b, order);
     bool local = !a->remote && !b->remote;
     if (a->array != b->array || (!a->writes && !b->writes) || order == HAZARD_ORDERED ||
         (local && order == HAZARD_BY_GROUP))

@@ -55,6 +55,7 @@ typedef struct hazard_access {
     const ir_op *op;
     int array;
     bool writes;
+    bool tensor;        /* of a tensor that all lanes store to alike */
     bool remote;        /* into the scratch of a block that is named */
     bool targets_known; /* which block, at every position */
     bool cells_known;   /* which cells, up to the base */
@@ -68,7 +69,7 @@ typedef struct hazard_access {
 } hazard_access;
 
 typedef struct hazard_array {
-    const ir_value *value;
+    const ir_value *value; /* scratch, or a tensor: without cells that are followed */
     int64_t cells;
 } hazard_array;
 
@@ -134,6 +135,16 @@ void hazard_access_make(hazards *h, const ir_op *op, hazard_access *access);
  * base was another. *cell: a cell where they meet, -1 where none can be named. */
 bool hazard_accesses_meet(const hazards *h, const hazard_access *a, const hazard_access *b,
                           hazard_order order, bool stale, int64_t *cell);
+
+/* ---- hazard_tensors.c ---- */
+/* Adds the tensors that are loaded, and that all lanes store to alike, where they do not run in
+ * lock step. */
+void hazard_tensors_add(hazards *h);
+/* Whether the op is an access of one of them that is followed. */
+bool hazard_is_of_tensor(const hazards *h, const ir_op *op);
+/* hazard_accesses_meet of two of them. */
+bool hazard_tensors_meet(const hazards *h, const hazard_access *a, const hazard_access *b,
+                         hazard_order order);
 
 /* ---- hazard_steps.c ---- */
 /* The program as steps, and its arrays and accesses. NULL when there are none. */

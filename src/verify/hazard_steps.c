@@ -139,16 +139,19 @@ static void build_if(hazards *h, const ir_op *op, list *to) {
 }
 
 static void build_access(hazards *h, const ir_op *op, list *to) {
-    if (h->array_of[op->operands[0]->number] == 0)
+    int array = h->array_of[op->operands[0]->number] - 1;
+    if (array < 0)
         return;
-    hazard_access access;
-    hazard_access_make(h, op, &access);
+    hazard_access access = {
+        .op = op, .array = array, .writes = op->opcode == IR_STORE, .tensor = true};
+    if (is_access(op))
+        hazard_access_make(h, op, &access);
     add(h, to, HAZARD_ACCESS)->access = (int)h->access_count;
     BASE_PUSH(h->arena, h->accesses, h->access_count, h->access_capacity, access);
 }
 
 static void build_op(hazards *h, const ir_op *op, list *to) {
-    if (is_access(op))
+    if (is_access(op) || hazard_is_of_tensor(h, op))
         build_access(h, op, to);
     else if (op->opcode == IR_SYNC)
         add(h, to, HAZARD_SYNC)->scope = op->attributes.scope;
@@ -169,11 +172,10 @@ static void build_region(hazards *h, const ir_region *region, list *to) {
 
 /* ---- arrays ---- */
 /* Counts, or with `room` adds; false when an op is not formed. */
-static bool collect(hazards *h, const ir_region *region, int64_t *accesses, bool room) {
+static bool collect(hazards *h, const ir_region *region, bool room) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
         if (!verify_op_is_formed(h->state, op))
             return false;
-        *accesses += is_access(op);
         if (op->opcode == IR_SCRATCH && room) {
             const ir_value *value = op->results[0];
             h->arrays[h->array_count].value = value;
@@ -183,28 +185,42 @@ static bool collect(hazards *h, const ir_region *region, int64_t *accesses, bool
         }
         h->array_count += op->opcode == IR_SCRATCH;
         for (int k = 0; k < op->region_count; k++)
-            if (!collect(h, op->regions[k], accesses, room))
+            if (!collect(h, op->regions[k], room))
                 return false;
     }
     return true;
 }
 
+static int64_t count_accesses(const hazards *h, const ir_region *region) {
+    int64_t count = 0;
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        count += is_access(op) || hazard_is_of_tensor(h, op);
+        for (int k = 0; k < op->region_count; k++)
+            count += count_accesses(h, op->regions[k]);
+    }
+    return count;
+}
+
 hazard_step *hazard_steps_make(hazards *h) {
     const ir_module *module = h->state->module;
-    int64_t accesses = 0;
-    if (!collect(h, &module->body, &accesses, false) || h->array_count == 0)
+    if (!collect(h, &module->body, false))
+        return NULL;
+    h->array_of = BASE_NEW_ARRAY(h->arena, int, module->next_value + 1);
+    h->marked = BASE_NEW_ARRAY(h->arena, bool, module->next_value + 1);
+    h->arrays =
+        BASE_NEW_ARRAY(h->arena, hazard_array, h->array_count + module->parameter_count + 1);
+    h->array_count = 0;
+    h->unrolls = UNROLLS;
+    collect(h, &module->body, true);
+    hazard_tensors_add(h);
+    int64_t accesses = count_accesses(h, &module->body);
+    if (h->array_count == 0)
         return NULL;
     if (accesses > MAX_ACCESSES) {
         verify_report(h->state, VERIFY_HAZARD_RACE, NULL, "at most 4096", "%lld puts and gets",
                       (long long)accesses);
         return NULL;
     }
-    h->array_of = BASE_NEW_ARRAY(h->arena, int, module->next_value + 1);
-    h->marked = BASE_NEW_ARRAY(h->arena, bool, module->next_value + 1);
-    h->arrays = BASE_NEW_ARRAY(h->arena, hazard_array, h->array_count + 1);
-    h->array_count = 0;
-    h->unrolls = UNROLLS;
-    collect(h, &module->body, &accesses, true);
     list all = {.first = NULL};
     all.end = &all.first;
     build_region(h, &module->body, &all);

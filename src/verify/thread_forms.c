@@ -149,18 +149,35 @@ static void rule_scratch_capacity(verify_state *state) {
                   (long long)planned->scratch_bytes);
 }
 
+/* A load of what is stored too; an array of scratch has a token, a tensor has none. */
+static bool reads_outputs(const ir_module *module, const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        for (int i = 0; op->opcode == IR_LOAD && i < module->parameter_count; i++)
+            if (module->parameters[i].value == op->operands[0] &&
+                module->parameters[i].mode != IR_IN)
+                return true;
+        for (int k = 0; k < op->region_count; k++)
+            if (reads_outputs(module, op->regions[k]))
+                return true;
+    }
+    return false;
+}
+
 static void rule_sync_form(verify_state *state, const ir_op *op) {
     ir_scope scope = op->attributes.scope;
     bool cluster = scope == IR_SCOPE_CLUSTER && state->module->cluster > 1;
     if (scope != IR_SCOPE_SUBGROUP && scope != IR_SCOPE_GROUP && !cluster)
         verify_report(state, VERIFY_SYNC_FORM, op, "subgroup, group, or cluster where there is one",
                       "a sync of a scope that is not there");
-    bool tokens = op->operand_count > 0;
+    bool tokens = op->operand_count > 0 || state->broken > 0 ||
+                  reads_outputs(state->module, &state->module->body);
     for (int i = 0; i < op->operand_count; i++)
         tokens = tokens && op->operands[i]->type.form == IR_FORM_TOKEN;
     if (!tokens)
-        verify_report(state, VERIFY_SYNC_FORM, op, "the tokens of the arrays that it is for",
-                      "a sync that is for no array");
+        verify_report(
+            state, VERIFY_SYNC_FORM, op,
+            "the tokens of the arrays that it is for; none for a tensor that is loaded and stored",
+            "a sync that is for nothing");
 }
 
 /* ---- walk ---- */
