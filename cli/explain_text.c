@@ -457,6 +457,8 @@ static void write_barriers(page *p) {
         base_text_format(p->out, "line %d: ", row->location.line);
         write_owners_of_arrays(p, &column, "publishes ", row->publishes, row->publish_count);
         write_owners_of_arrays(p, &column, "releases ", row->releases, row->release_count);
+        if (row->publish_count + row->release_count == 0)
+            base_text_string(p->out, "before all threads store alike what they read");
         if (row->scope == IR_SCOPE_SUBGROUP)
             base_text_string(p->out, ", each subgroup for itself");
         base_text_string(p->out, row->looped ? ", in a loop\n" : "\n");

@@ -74,12 +74,12 @@ static const text_case cases[] = {
      "%r = get %s[lane*1], %p : f32(1)\n" STORE,
      {"extern __shared__ __align__(16) char scratch[];", "__syncwarp(0xffffffffu);"},
      NULL},
-    /* a warp may not store before the others have read what was there */
+    /* a warp may not store before the others have read what was there: the sync says so */
     {64,
      32,
      "%n = constant 0 : i64\n%t = load %y[%n inside] : f32\n%r = add %t, %t : f32\n"
-     "store %y[%n inside], %r injective\n",
-     {"__syncthreads();\n    y[0] = r;"},
+     "sync group\nstore %y[%n inside], %r injective\n",
+     {"__syncthreads();\n    // k.ir:11", "\n    y[0] = r;"},
      "thread == 0"},
     {64,
      32,
