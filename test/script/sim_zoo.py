@@ -6,7 +6,7 @@ builds: release asan
 test/zoo/*.ir: the first line ends with `; sim SLUG`, the finding, or `; sim values`: --check sees
 other values than the program that the text implements gives, or a recorded fact is wrong. (That the
 verifier refuses each, on its own, is the business of a unit test.) test/hazard/*.ir are right, and
-with any one of their syncs taken out they race or end too early.
+with any one of their syncs taken out they race (in a tensor: two writers) or end too early.
 """
 import re
 
@@ -81,7 +81,7 @@ def check_right(path):
         spoiled.write_text(without(lines, at))
         results = [run(spoiled, text, *way) for way in ways(text)]
         found = [result for result in results
-                 if result.code == 1 and re.search(r"\[sim-(race|exit)\]", result.err)]
+                 if result.code == 1 and re.search(r"\[sim-(race|exit|two-writers)\]", result.err)]
         command.case(f"{path.stem}_without_line_{at + 1}", found, results[0])
 
 
