@@ -6,8 +6,8 @@
  * All tensors are given in the order of the kernel, with extents and type; they hold numbers from 1
  * to 2 (integers: the same bits). The kernel has no scalar parameters. Both plans run in turn, A B
  * B A, as graphs of as many launches; the ratio is A's time over B's in one round: above 1 B is
- * faster. What both store must agree within 2 percent of the largest number, floats alone: plans may
- * sum in different orders.
+ * faster. What both store must agree within 2 percent of the largest number, floats alone: plans
+ * may sum in different orders.
  */
 #include "gpu_kernel.h"
 #include "measure.h"

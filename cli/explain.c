@@ -33,7 +33,9 @@ static int find_value(const cli_options *options, const compile_report *report,
         return refuse_value(report, options->value);
     if ((*value)->tile.rank > 0)
         return CLI_EXIT_OK;
-    fprintf(stderr, "croft: %.200s: a tile whose axes share lanes or slots is not drawn\n",
+    fprintf(stderr,
+            "croft: %.200s: a tile whose axes share lanes or slots, or are shifted, is "
+            "not drawn\n",
             options->value);
     return CLI_EXIT_USAGE;
 }

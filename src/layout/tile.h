@@ -118,7 +118,8 @@ bool layout_axis_same(const layout_axis *a, const layout_axis *b);
 /* The shortest spelling of such an axis of all its positions: what messages show. */
 void layout_axis_spell(base_text *out, const layout_axis *axis);
 /* An axis as a tile of `size` elements (0 = runtime) on lanes and subgroups of a team, those that
- * its digits leave out being replicas. False: an exclusive_or needs all of its box. */
+ * its digits leave out being replicas. False: an exclusive_or needs all of its box, and the amount
+ * of a shift is not known. */
 bool layout_tile_of_axis(const layout_axis *axis, int64_t size, int64_t lanes, int64_t subgroups,
                          layout_tile *tile);
 

@@ -50,6 +50,8 @@ static void fill_holder(const layout_axis *axis, layout_holder holder, int64_t r
 bool layout_tile_of_axis(const layout_axis *axis, int64_t size, int64_t lanes, int64_t subgroups,
                          layout_tile *tile) {
     memset(tile, 0, sizeof *tile);
+    if (axis->shift != NULL)
+        return false;
     tile->kind = LAYOUT_DIGITS;
     tile->rank = 1;
     tile->axis[0] = *axis;

@@ -8,6 +8,7 @@ tier: check-gpu
 * Each example runs on the device at each edge width, by a row plan and by the fallback, with
   --check: the FP64 reference, and guards around the outputs in the device's memory. Its outputs
   must have the bits that the simulator gives by the same plan; one NaN is as good as another.
+* Examples of one row a program run by plans whose rows are shifted to whole vectors, too.
 * Some run again with arrays that begin one element past an aligned address, and with conditions
   that may not be tried: each time by the variant that its arrays allow, always with the same bits.
 * test/gpu/device.c asks of the runtime what only a real driver can answer; test/gpu/programs.c
@@ -45,6 +46,9 @@ BUILD = ROOT / "build" / "gpu"
 WIDTHS = [1, 31, 32, 33, 127, 128, 129, 257, 1009, 1024, 1537, 4095, 4096, 4097, 4103, 8191, 8192,
           8193, 12289, 16384, 65537]
 FEW_WIDTHS = [33, 1009, 4097]
+SHIFTED_WIDTHS = [3, 127, 1001, 4098, 8191]
+# Rows that are read from the middle on, or whose owners the text fixes.
+NOT_SHIFTED = ["softmax_blocks", "rmsnorm_register", "transpose8"]
 CHECKED_WIDTHS = [33, 1009]  # under compute-sanitizer
 TOOLS = ["memcheck", "racecheck", "synccheck"]
 CONVERSIONS = 200
@@ -107,6 +111,8 @@ class Case:
         rows = rows or (width if kernel.name == "transpose8" else few)
         self.kernel = kernel
         self.plan = plan
+        self.width = width
+        self.shift = None  # the access whose rows shift the plan's axis
         self.variant = None  # what the device's run says of it
         self.name = f"{kernel.name}/{plan}/{dtype}/{form}/{width}"
         self.words = ["run", kernel.path, *kernel.inputs(rows, width, dtype, form),
@@ -140,9 +146,42 @@ def make_cases(full):
     cases += [Case(register, "owners", dtype, width, layout=layout, rows=rows)
               for layout in LAYOUTS for dtype in ("f32", "f16") for width in (1009, 1024)
               for rows in (1, 32, 256)]
+    cases += [shifted_case(kernel, dtype, width) for kernel in kernels for width in SHIFTED_WIDTHS
+              for dtype in (kernel.types if full else kernel.types[width % len(kernel.types):][:1])
+              if kernel.name not in NOT_SHIFTED]
     return cases + [variant_case(kernel, width, words) for kernel in kernels
                     if kernel.name in VARIANTS_OF for width in VARIANT_WIDTHS
                     for words in (["--offset", "0"], ["--offset", "1"], ["--assume", "nothing"])]
+
+
+def shifted_case(kernel, dtype, width):
+    """By the row plan, with vectors where the rows of the first tensor have them."""
+    case = Case(kernel, "row", dtype, width)
+    case.name += "/shifted"
+    case.shift = kernel.tensors[0][0] + ".0"
+    return case
+
+
+def shift_plan(case, folder):
+    """Puts the shifted plan in place of the row plan."""
+    outputs = [f"{name}=/dev/null" for name in case.outputs(folder, "")]
+    plan = subprocess.run([BUILD / "croft", "plan", *case.words[1:], *outputs], cwd=ROOT,
+                          stdout=subprocess.PIPE, text=True).stdout
+    axis = re.search(r"^axis (\S+) +(slot (\d+) \|.*)$", plan, re.MULTILINE)
+    if axis is None:
+        raise NoPlan
+    digits, chunk = axis[2].split(" | step")[0], 1
+    for radix in re.findall(r"\d+", digits):
+        chunk *= int(radix)
+    steps = -(-(case.width + int(axis[3]) - 1) // chunk)
+    if steps > 1:
+        digits += f" | step {steps}"
+        plan = plan.replace(" registers", " private")
+    path = folder / "shifted.plan"
+    path.write_text(plan.replace(axis[0], f"axis {axis[1]}  {digits} shift {case.shift}"))
+    words = list(case.words)
+    words[words.index("--plan") + 1] = path
+    return words
 
 
 def variant_case(kernel, width, words):
@@ -219,12 +258,13 @@ def run_case(case, worker, target):
     """None when all is well, else why not."""
     with tempfile.TemporaryDirectory(prefix="croft-gpu-") as scratch:
         folder = pathlib.Path(scratch)
+        words = shift_plan(case, folder) if case.shift else case.words
         sides = {}
         for side, more in (("device", ["--target", target, "--check"]),
                            ("sim", ["--target", "sim"])):
             sides[side] = case.outputs(folder, side)
             outputs = [f"{name}={path}" for name, path in sides[side].items()]
-            code, text = worker.run([*case.words, *outputs, *more])
+            code, text = worker.run([*words, *outputs, *more])
             if code == 3 and "[row-plan-refused]" in text:
                 raise NoPlan
             if code != 0:

@@ -135,7 +135,8 @@ def check_pairs():
     path = SCRATCH / "pairs.croft"
     path.write_text(PAIRS)
     for width, machine, digits in [(65, *one) for one in DIGITS] + [(130, *DIGITS[0])]:
-        check("pairs", path, [f"x=randn:2x3x{width}"], width, machine, digits, "x.0", on_cpu=width == 130)
+        check("pairs", path, [f"x=randn:2x3x{width}"], width, machine, digits, "x.0",
+              on_cpu=width == 130)
     path = SCRATCH / "second.croft"
     path.write_text(EVERY_SECOND)
     for machine, digits in DIGITS:
@@ -177,6 +178,21 @@ def check_open_widths():
                  result.code == 0 and all(map(same, loaded, again)), result)
 
 
+def check_explained():
+    """Owners are told as they are: positions, of an amount that is not known and not drawn."""
+    path = "examples/softmax.croft"
+    file = SCRATCH / "told.plan"
+    file.write_text(edit(croft("plan", path, "N=1001", "T=f32", *SM).out, "slot 4 | lane 32", "x.0",
+                         1001))
+    words = ["explain", path, "N=1001", "T=f32", *SM, "--plan", file]
+    result = croft(*words)
+    case("owners_are_told",
+         result.code == 0 and "slot 4 | lane 32 | step 8 shift x.0:" in result.out, result)
+    result = croft(*words, "--value", "t", "--svg")
+    case("no_picture_of_an_open_amount",
+         result.code == 2 and "not drawn" in result.err and "Traceback" not in result.err, result)
+
+
 def check_refused():
     (SCRATCH / "crossed.croft").write_text(CROSSED)
     for name, path, words, slug in (
@@ -202,6 +218,7 @@ def main():
     check_parts()
     check_pairs()
     check_open_widths()
+    check_explained()
     check_refused()
     command.finish()
 
