@@ -55,10 +55,6 @@ static int node_of(const ir_value *value, int dimension) {
     return value->number * IR_MAX_RANK + dimension;
 }
 
-static bool is_tile(const ir_value *value) {
-    return value->type.form == IR_FORM_TILE && value->type.rank > 0;
-}
-
 static bool extent_is_one(const axes_state *state, const layout_extent *extent) {
     return layout_extent_is(&state->module->extents, extent, 1);
 }
@@ -70,7 +66,7 @@ static void unite_dimension(axes_state *state, const ir_value *x, int a, const i
 }
 
 static void unite_tiles(axes_state *state, const ir_value *x, const ir_value *y) {
-    if (!is_tile(x) || !is_tile(y) || x->type.rank != y->type.rank)
+    if (!ir_value_is_tile(x) || !ir_value_is_tile(y) || x->type.rank != y->type.rank)
         return;
     for (int i = 0; i < x->type.rank; i++)
         unite_dimension(state, x, i, y, i);
@@ -81,14 +77,14 @@ static void unite_tiles(axes_state *state, const ir_value *x, const ir_value *y)
 static void unite_around(axes_state *state, const ir_value *large, const ir_value *small,
                          int axis) {
     for (int i = 0; i < large->type.rank; i++)
-        if (i != axis && is_tile(small))
+        if (i != axis && ir_value_is_tile(small))
             unite_dimension(state, large, i, small, i < axis ? i : i - 1);
 }
 
 static void unite_reduce(axes_state *state, const ir_op *op) {
     const ir_value *operand = op->operands[0], *result = op->results[0];
     for (int i = 0; i < operand->type.rank; i++)
-        if (i != op->attributes.axis && is_tile(result))
+        if (i != op->attributes.axis && ir_value_is_tile(result))
             unite_dimension(state, operand, i, result, i);
 }
 
@@ -138,7 +134,7 @@ static void unite_store(axes_state *state, const ir_op *op) {
             for (int i = 0; i < access->rank; i++)
                 counts |= access->index[i].kind == IR_INDEX_GATHER && access->index[i].operand == k;
             const ir_value *tile = op->operands[k];
-            if (counts && is_tile(tile) && tile->type.rank == store.rank &&
+            if (counts && ir_value_is_tile(tile) && tile->type.rank == store.rank &&
                 !extent_is_one(state, tile->type.extent[d]))
                 node_unite(state, node, node_of(tile, d));
         }
@@ -230,7 +226,7 @@ static void note_pairs(axes_state *state, int rank, const int axis[IR_MAX_RANK],
 }
 
 static void classify_value(axes_state *state, const ir_value *value) {
-    if (!is_tile(value))
+    if (!ir_value_is_tile(value))
         return;
     int *axis = state->result.of_value[value->number];
     for (int i = 0; i < value->type.rank; i++)
@@ -421,7 +417,7 @@ analysis_axes analysis_axes_find(base_arena *arena, const ir_module *module) {
 
 /* ---- conflicts ---- */
 static bool value_is_doubled(axes_state *state, const ir_value *value) {
-    for (int i = 0; is_tile(value) && i < value->type.rank; i++)
+    for (int i = 0; ir_value_is_tile(value) && i < value->type.rank; i++)
         for (int j = i + 1; j < value->type.rank; j++)
             if (!extent_is_one(state, value->type.extent[i]) &&
                 node_find(state, node_of(value, i)) == node_find(state, node_of(value, j)))
@@ -544,7 +540,7 @@ const ir_op *analysis_owners_conflict(base_arena *arena, const ir_module *module
 }
 
 static bool lies_with(axes_state *state, const ir_value *value, const ir_value *fixer) {
-    for (int i = 0; is_tile(value) && i < value->type.rank; i++)
+    for (int i = 0; ir_value_is_tile(value) && i < value->type.rank; i++)
         if (!extent_is_one(state, value->type.extent[i]) &&
             node_find(state, node_of(value, i)) == node_find(state, node_of(fixer, 0)))
             return true;

@@ -178,7 +178,7 @@ static void note_uses(crossing_state *state, const ir_op *op, int sweep) {
         const ir_value *value = op->operands[i];
         bool inside = sweep >= 0 && state->sweeps->of_value[value->number] == sweep &&
                       (value->definer == NULL || value->definer->opcode != IR_REDUCE);
-        if (value->type.form == IR_FORM_TILE && value->type.rank > 0 && !inside)
+        if (ir_value_is_tile(value) && !inside)
             state->crosses[value->number] = true;
     }
 }
@@ -207,7 +207,7 @@ static void note_sources(crossing_state *state, const ir_value *value) {
         return;
     for (int i = 0; i < op->operand_count; i++) {
         const ir_value *source = op->operands[i];
-        if (source->type.form == IR_FORM_TILE && source->type.rank > 0)
+        if (ir_value_is_tile(source))
             state->crosses[source->number] = true;
     }
 }

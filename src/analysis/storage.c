@@ -10,10 +10,6 @@
 
 #include "analysis/output.h"
 
-static bool is_tile(const ir_value *value) {
-    return value->type.form == IR_FORM_TILE && value->type.rank > 0;
-}
-
 static void mark_whole(analysis_storage *storage, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
         for (int r = 0; r < op->region_count; r++)
@@ -70,7 +66,7 @@ static bool sweep_has_loops(const analysis_storage *storage, const analysis_swee
     for (int64_t i = 0; i < sweep->op_count; i++) {
         const ir_op *op = sweep->ops[i];
         for (int k = 0; k < op->operand_count; k++)
-            if (is_tile(op->operands[k]) && has_domain(storage, op->operands[k]))
+            if (ir_value_is_tile(op->operands[k]) && has_domain(storage, op->operands[k]))
                 return true;
         for (int k = 0; k < op->result_count; k++)
             if (has_domain(storage, op->results[k]))
@@ -92,7 +88,7 @@ static bool fits_registers(const analysis_storage *storage, const ir_value *valu
 
 /* The value can be had in the sweep by loading and computing again. */
 static bool is_repeatable(const analysis_storage *storage, const ir_value *value, int sweep) {
-    if (!is_tile(value) || storage->sweeps->of_value[value->number] == sweep)
+    if (!ir_value_is_tile(value) || storage->sweeps->of_value[value->number] == sweep)
         return true;
     if (value->definer == NULL || !analysis_value_is_light(value))
         return false;

@@ -77,18 +77,14 @@ static void info_insert(sweep_state *state, op_info *info) {
     state->buckets[at & (uint64_t)(state->bucket_count - 1)] = info;
 }
 
-static bool value_is_tile(const ir_value *value) {
-    return value->type.form == IR_FORM_TILE && value->type.rank > 0;
-}
-
 static bool op_is_tile(const ir_op *op) {
     if (op->region_count > 0 || op->opcode == IR_YIELD || op->opcode == IR_CONVERT)
         return false;
     for (int i = 0; i < op->result_count; i++)
-        if (value_is_tile(op->results[i]))
+        if (ir_value_is_tile(op->results[i]))
             return true;
     for (int i = 0; i < op->operand_count; i++)
-        if (value_is_tile(op->operands[i]))
+        if (ir_value_is_tile(op->operands[i]))
             return true;
     return false;
 }
@@ -104,7 +100,7 @@ static bool reads_stored(sweep_state *state, const ir_op *op) {
         return true;
     for (int i = 0; i < op->operand_count; i++) {
         const ir_op *definer = op->operands[i]->definer;
-        if (value_is_tile(op->operands[i]) && definer != NULL) {
+        if (ir_value_is_tile(op->operands[i]) && definer != NULL) {
             const op_info *info = info_of(state, definer);
             if (info != NULL && !info->is_floating)
                 return true;

@@ -171,6 +171,10 @@ const char *ir_condition_subject(const ir_module *module, const layout_condition
                : "?";
 }
 
+bool ir_value_is_tile(const ir_value *value) {
+    return value->type.form == IR_FORM_TILE && value->type.rank > 0;
+}
+
 ir_value *ir_op_stored(const ir_op *op) {
     int behind = op->opcode == IR_PUT ? 1 : 0;
     bool stores = op->opcode == IR_STORE || op->opcode == IR_PUT;

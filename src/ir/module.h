@@ -319,6 +319,9 @@ int ir_module_parameter_of(const ir_module *module, const ir_value *tensor);
 /* What the subject of a condition is called: a tensor, a size. `?`: there is none. */
 const char *ir_condition_subject(const ir_module *module, const layout_condition *condition);
 
+/* A tile with axes; without any it is a scalar. */
+bool ir_value_is_tile(const ir_value *value);
+
 /* The value that a store or put writes; the token that a put or get takes. NULL for other ops. */
 ir_value *ir_op_stored(const ir_op *op);
 ir_value *ir_op_token(const ir_op *op);

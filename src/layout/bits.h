@@ -25,6 +25,14 @@
 
 enum { LAYOUT_MAX_BITS = 24 }; /* of a position, and of an index */
 
+/* floor(log2(number)), for number >= 1. */
+static inline int layout_log2(int64_t number) {
+    int bits = 0;
+    while (number >> (bits + 1) != 0)
+        bits++;
+    return bits;
+}
+
 typedef struct layout_bits {
     int lane_bits, subgroup_bits, block_bits, slot_bits;
     int index_bits;

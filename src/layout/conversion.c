@@ -17,8 +17,6 @@
 #include "layout/conversion_internal.h"
 #include "layout/memory.h"
 
-enum { BANKS = 32, BANK_BITS = 5 };
-
 uint32_t layout_columns_apply(const uint32_t *columns, uint32_t bits) {
     uint32_t sum = 0;
     for (int i = 0; bits >> i != 0; i++)
@@ -115,7 +113,7 @@ static int conflicts(const layout_bits *bits, const layout_swizzle *swizzle) {
     uint32_t words[LAYOUT_MAX_BITS];
     for (int p = 0; p < bits->lane_bits; p++)
         words[p] = layout_swizzle_address(swizzle, bits->column[p]);
-    return layout_bank_conflicts(words, bits->lane_bits, BANKS, 1);
+    return layout_bank_conflicts(words, bits->lane_bits, CONVERSION_BANKS, 1);
 }
 
 static bool refuse(base_arena *arena, layout_fault *fault, const char *what,
@@ -172,7 +170,8 @@ bool layout_convert_bits(base_arena *arena, const layout_bits *source,
     conversion->repeat_bits = repeat_bits(source, destination);
     if (conversion->class_ >= LAYOUT_SCRATCH)
         conversion->scratch_words = (int64_t)1 << source->index_bits;
-    (void)layout_swizzle_make(source, destination, 0, 0, BANK_BITS, &conversion->swizzle);
+    (void)layout_swizzle_make(source, destination, 0, 0, CONVERSION_BANK_BITS,
+                              &conversion->swizzle);
     conversion->store_conflicts = conflicts(source, &conversion->swizzle);
     conversion->load_conflicts = conflicts(destination, &conversion->swizzle);
     return true;

@@ -4,6 +4,9 @@
 
 #include "layout/conversion.h"
 
+/* Of scratch, where no machine is given: words that are read at once. */
+enum { CONVERSION_BANK_BITS = 5, CONVERSION_BANKS = 1 << CONVERSION_BANK_BITS };
+
 /* Fills conversion->shuffle from matrix and constant, which stay inside the subgroup; may change
  * the matrix by kernel vectors of the source (other copies of the same values). False when no
  * factorisation exists, which takes a replicated source. */

@@ -7,10 +7,9 @@
  * for that is taken to need scratch.
  */
 #include "base/checked.h"
+#include "layout/conversion_internal.h"
 #include "layout/memory.h"
 #include "layout/tile_access_internal.h"
-
-enum { BANKS = 32 };
 
 /* ---- what cannot be converted ---- */
 
@@ -172,12 +171,12 @@ int64_t layout_conversion_address(const layout_conversion *conversion, const lay
 
 /* Words that the busiest bank serves for up to 32 lanes; equal words are one. */
 static int busiest_bank(const int64_t *words, int count) {
-    int most = 1, in_bank[BANKS] = {0};
+    int most = 1, in_bank[CONVERSION_BANKS] = {0};
     for (int i = 0; i < count; i++) {
         bool first = true;
         for (int k = 0; k < i && first; k++)
             first = words[k] != words[i];
-        int *bank = &in_bank[words[i] % BANKS];
+        int *bank = &in_bank[words[i] % CONVERSION_BANKS];
         *bank += first;
         most = *bank > most ? *bank : most;
     }
@@ -188,12 +187,12 @@ static int conflicts_of(const layout_tile *tile, const layout_conversion *conver
     tile_access access;
     int worst = 1;
     if (!tile_access_first(tile, 1, &access))
-        return BANKS; /* not visited: the worst is assumed */
+        return CONVERSION_BANKS; /* not visited: the worst is assumed */
     do {
-        for (int64_t first = 0; first < access.range[LAYOUT_LANE]; first += BANKS) {
-            int64_t words[BANKS], index[LAYOUT_MAX_RANK];
+        for (int64_t first = 0; first < access.range[LAYOUT_LANE]; first += CONVERSION_BANKS) {
+            int64_t words[CONVERSION_BANKS], index[LAYOUT_MAX_RANK];
             int count = 0;
-            for (int64_t lane = first; lane < first + BANKS; lane++)
+            for (int64_t lane = first; lane < first + CONVERSION_BANKS; lane++)
                 if (lane < access.range[LAYOUT_LANE] && tile_access_index(&access, lane, 0, index))
                     words[count++] = layout_conversion_address(conversion, tile, index);
             int degree = busiest_bank(words, count);

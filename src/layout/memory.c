@@ -9,15 +9,6 @@
  */
 #include "layout/memory.h"
 
-enum { SECTOR_BYTES = 32 };
-
-static int log2_of(int64_t power) {
-    int bits = 0;
-    while (power >> (bits + 1) != 0)
-        bits++;
-    return bits;
-}
-
 /* Rank of (column >> shift) & mask. */
 static int rank_cut(const uint32_t *column, int count, int shift, uint32_t mask) {
     uint32_t cut[2 * LAYOUT_MAX_BITS];
@@ -27,7 +18,7 @@ static int rank_cut(const uint32_t *column, int count, int shift, uint32_t mask)
 }
 
 int layout_bank_conflicts(const uint32_t *column, int lane_bits, int banks, int width_words) {
-    int width_bits = log2_of(width_words), bank_bits = log2_of(banks) - width_bits;
+    int width_bits = layout_log2(width_words), bank_bits = layout_log2(banks) - width_bits;
     int lanes = lane_bits < bank_bits ? lane_bits : bank_bits;
     if (bank_bits < 0)
         return 1;
@@ -52,14 +43,15 @@ int64_t layout_contiguity_bits(const layout_bits *bits) {
 layout_traffic layout_traffic_of_bits(const layout_bits *bits, int64_t element_bytes,
                                       int64_t width) {
     uint32_t column[2 * LAYOUT_MAX_BITS];
-    int count = 0, threads = layout_bits_threads(bits), width_bits = log2_of(width);
+    int count = 0, threads = layout_bits_threads(bits), width_bits = layout_log2(width);
     if (width_bits > bits->slot_bits)
         width_bits = bits->slot_bits;
     for (int p = 0; p < bits->lane_bits; p++)
         column[count++] = bits->column[p];
     for (int b = 0; b < width_bits; b++)
         column[count++] = bits->column[threads + b];
-    int sector = log2_of(SECTOR_BYTES) - log2_of(element_bytes); /* index bits within one */
+    int sector =
+        layout_log2(LAYOUT_SECTOR_BYTES) - layout_log2(element_bytes); /* index bits within one */
     layout_traffic traffic = {
         .sectors = (int64_t)1 << rank_cut(column, count, sector, ~(uint32_t)0),
         .half_lines = (int64_t)1 << rank_cut(column, count, sector + 1, ~(uint32_t)0),

@@ -12,6 +12,8 @@
 
 #include "layout/conversion.h"
 
+enum { LAYOUT_SECTOR_BYTES = 32 };
+
 /* Consecutive logical indices (of the last axis) that one position of a thread owns in consecutive
  * slots, a power of two that divides everything: 1 = none. For an access at `alignment` elements:
  * the widest vector. */

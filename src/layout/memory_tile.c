@@ -23,7 +23,7 @@ int64_t layout_contiguity(const layout_tile *tile) {
 
 /* ---- traffic ---- */
 
-enum { SECTOR_BYTES = 32, ROW_BYTES = 128 };
+enum { ROW_BYTES = 128 };
 
 static int compare_numbers(const void *left, const void *right) {
     const int64_t *a = left, *b = right;
@@ -42,7 +42,8 @@ static int64_t count_pieces(const int64_t *sectors, int64_t count, int64_t merge
 static int64_t sectors_of(const tile_access *access, int64_t element_bytes, int64_t *sectors) {
     const layout_tile *tile = access->tile;
     int64_t count = 0, last = tile->rank > 0 ? tile->size[tile->rank - 1] : 1;
-    int64_t row_sectors = (last * element_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES / 32;
+    int64_t row_sectors =
+        (last * element_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES / LAYOUT_SECTOR_BYTES;
     for (int64_t lane = 0; lane < access->range[LAYOUT_LANE]; lane++)
         for (int64_t e = 0; e < access->width; e++) {
             int64_t index[LAYOUT_MAX_RANK], row = 0;
@@ -51,7 +52,7 @@ static int64_t sectors_of(const tile_access *access, int64_t element_bytes, int6
             for (int axis = 0; axis < tile->rank - 1; axis++)
                 row = row * tile->size[axis] + index[axis];
             int64_t column = tile->rank > 0 ? index[tile->rank - 1] : 0;
-            sectors[count++] = row * row_sectors + column * element_bytes / SECTOR_BYTES;
+            sectors[count++] = row * row_sectors + column * element_bytes / LAYOUT_SECTOR_BYTES;
         }
     qsort(sectors, (size_t)count, sizeof *sectors, compare_numbers);
     return count;

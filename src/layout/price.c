@@ -17,13 +17,6 @@
 
 enum { WORD_BYTES = 4, VECTOR_BYTES = 16 };
 
-static int log2_of(int64_t power) {
-    int bits = 0;
-    while (power >> (bits + 1) != 0)
-        bits++;
-    return bits;
-}
-
 static int64_t at_least_one(int64_t value) {
     return value > 1 ? value : 1;
 }
@@ -55,7 +48,7 @@ static int packing_bits(const layout_conversion *conversion, int64_t element_byt
     const layout_shuffle *shuffle = &conversion->shuffle;
     int together = rank_of(conversion->matrix + shuffle->thread_bits, shuffle->slot_bits) -
                    rank_of(shuffle->offset, shuffle->slot_bits);
-    int wanted = log2_of(at_least_one(WORD_BYTES / element_bytes));
+    int wanted = layout_log2(at_least_one(WORD_BYTES / element_bytes));
     return together < wanted ? together : wanted;
 }
 
@@ -115,7 +108,7 @@ static bool price_vectors(const layout_conversion *conversion, int store_bits, i
                           int64_t place_bytes, const layout_costs *costs, layout_price *price,
                           layout_swizzle *swizzle) {
     const layout_bits *source = &conversion->source, *destination = &conversion->destination;
-    int bank_bits = log2_of(at_least_one(costs->banks * WORD_BYTES / place_bytes));
+    int bank_bits = layout_log2(at_least_one(costs->banks * WORD_BYTES / place_bytes));
     int store_slots = stored_slot_bits(source);
     int load_slots =
         rank_of(destination->column + layout_bits_threads(destination), destination->slot_bits);
@@ -155,8 +148,8 @@ static bool is_better(const layout_price *candidate, const layout_price *price) 
  * on both sides. */
 static void price_places(const layout_conversion *conversion, int64_t place_bytes,
                          const layout_costs *costs, layout_price *price, layout_swizzle *swizzle) {
-    int least = log2_of(at_least_one(WORD_BYTES / place_bytes));
-    int most = costs->banks > 1 ? log2_of(at_least_one(VECTOR_BYTES / place_bytes)) : 0;
+    int least = layout_log2(at_least_one(WORD_BYTES / place_bytes));
+    int most = costs->banks > 1 ? layout_log2(at_least_one(VECTOR_BYTES / place_bytes)) : 0;
     for (int store_bits = least; store_bits <= most; store_bits++)
         for (int load_bits = least; load_bits <= most; load_bits++) {
             layout_price candidate = *price;

@@ -84,7 +84,7 @@ static bool push_threads(layout_axis *axis, int64_t threads, int64_t subgroup) {
 layout_tile layout_tile_identity(int64_t size, int64_t slots) {
     layout_tile tile = {.kind = LAYOUT_DIGITS, .rank = 1, .size = {size}};
     if (size < 1 || slots < 1 || size % slots != 0 ||
-        !push_threads(&tile.axis[0], size / slots, 32))
+        !push_threads(&tile.axis[0], size / slots, TILE_SUBGROUP_LANES))
         return no_tile();
     tile_axis_push(&tile.axis[0],
                    (layout_digit){.holder = LAYOUT_SLOT, .radix = slots, .stride = 1});

@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MAX_TOKENS = 256, MAX_NESTING = 16, MAX_PARTS = 64, SUBGROUP = 32 };
+enum { MAX_TOKENS = 256, MAX_NESTING = 16, MAX_PARTS = 64 };
 
 typedef struct token {
     char sign; /* `(`, `)`, or `n` for a number */
@@ -111,15 +111,16 @@ static bool push_part(tile_reader *r, part_list *list, layout_holder holder, int
 static bool push_thread(tile_reader *r, part_list *list, int64_t place, const token *shape,
                         const token *stride) {
     int64_t end = 0, radix = shape->number, weight = 0;
-    if (place >= SUBGROUP)
-        return push_part(r, list, LAYOUT_SUBGROUP, place / SUBGROUP, radix, stride->number, stride);
-    if (base_checked_mul(place, radix, &end) && end <= SUBGROUP)
+    if (place >= TILE_SUBGROUP_LANES)
+        return push_part(r, list, LAYOUT_SUBGROUP, place / TILE_SUBGROUP_LANES, radix,
+                         stride->number, stride);
+    if (base_checked_mul(place, radix, &end) && end <= TILE_SUBGROUP_LANES)
         return push_part(r, list, LAYOUT_LANE, place, radix, stride->number, stride);
-    int64_t lanes = SUBGROUP / place;
-    if (SUBGROUP % place != 0 || radix % lanes != 0) {
+    int64_t lanes = TILE_SUBGROUP_LANES / place;
+    if (TILE_SUBGROUP_LANES % place != 0 || radix % lanes != 0) {
         tile_fault(r, TILE_FAULT_THREADS, shape->at, shape->length,
-                   "threads beyond a subgroup of %d are whole subgroups", SUBGROUP);
-        if (SUBGROUP % place == 0)
+                   "threads beyond a subgroup of %d are whole subgroups", TILE_SUBGROUP_LANES);
+        if (TILE_SUBGROUP_LANES % place == 0)
             tile_propose(r, shape->at, shape->length, "%" PRId64, radix / lanes * lanes);
         return false;
     }

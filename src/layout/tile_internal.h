@@ -8,6 +8,9 @@
 
 #include "layout/tile.h"
 
+/* Lanes of a subgroup where a text does not say. */
+enum { TILE_SUBGROUP_BITS = 5, TILE_SUBGROUP_LANES = 1 << TILE_SUBGROUP_BITS };
+
 /* ---- digits (tile.c) ---- */
 /* The axes with resolved strides; axis[rank] holds the replicas. LAYOUT_DIGITS only. */
 typedef struct tile_axes {

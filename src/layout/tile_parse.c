@@ -218,8 +218,9 @@ static bool read_identity(tile_reader *r, layout_tile *tile) {
                      near_divisor(size, slots));
         return false;
     }
-    if (size / slots > 32 && size / slots % 32 != 0)
-        return fail_threads(r, size / slots, 32, &a.numbers[0], slots);
+    int64_t threads = size / slots;
+    if (threads > TILE_SUBGROUP_LANES && threads % TILE_SUBGROUP_LANES != 0)
+        return fail_threads(r, threads, TILE_SUBGROUP_LANES, &a.numbers[0], slots);
     *tile = layout_tile_identity(size, slots);
     return true;
 }
@@ -313,7 +314,7 @@ static bool read_bits(tile_reader *r, layout_tile *tile) {
     while (INT64_C(1) << bits.slot_bits < a.keywords[0].value)
         bits.slot_bits++;
     int threads = a.count - bits.slot_bits;
-    bits.lane_bits = threads < 5 ? threads : 5;
+    bits.lane_bits = threads < TILE_SUBGROUP_BITS ? threads : TILE_SUBGROUP_BITS;
     bits.subgroup_bits = threads - bits.lane_bits;
     for (int i = 0; i < a.count; i++)
         bits.column[a.numbers[i].number] = 1u << i;
@@ -366,7 +367,7 @@ static bool read_blocked_cyclic(tile_reader *r, layout_tile *tile) {
                                 {.name = "vector", .value = 1, .least = 1},
                                 {.name = "shift"},
                                 {.name = "chunks", .value = LAYOUT_SLOT, .is_holder = true},
-                                {.name = "subgroup", .value = 32, .least = 1}}};
+                                {.name = "subgroup", .value = TILE_SUBGROUP_LANES, .least = 1}}};
     if (!read_arguments(r, &a) || !check_blocked(r, &a))
         return false;
     const keyword *k = a.keywords;

@@ -59,7 +59,7 @@ static bool print_bits(base_text *out, const layout_tile *tile) {
         layout_bits_positions(&bits) != bits.index_bits || bits.block_bits != 0)
         return false;
     int threads = layout_bits_threads(&bits);
-    if (bits.lane_bits != (threads < 5 ? threads : 5))
+    if (bits.lane_bits != (threads < TILE_SUBGROUP_BITS ? threads : TILE_SUBGROUP_BITS))
         return false;
     for (int b = 0; b < bits.index_bits; b++)
         if (position_of_bit(&bits, b) < 0)
@@ -93,7 +93,7 @@ static bool find_blocked_form(const layout_tile *tile, blocked_form *form) {
     static const layout_holder holders[] = {LAYOUT_SLOT, LAYOUT_STEP};
     const int64_t vectors[] = {tile_shift_limit(&tile->axis[0]), 1, 2, 4, 8};
     const int64_t lanes = tile_axes_of(tile).range[LAYOUT_LANE];
-    const int64_t subgroups[] = {32, lanes};
+    const int64_t subgroups[] = {TILE_SUBGROUP_LANES, lanes};
     form->workers = layout_tile_threads(tile);
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0] * 4; i++) {
         form->vector = vectors[i / 4];
@@ -120,7 +120,7 @@ static bool print_blocked_cyclic(base_text *out, const layout_tile *tile) {
         base_text_format(out, ", shift=%" PRId64, digits.shift[0]);
     if (form.chunks == LAYOUT_STEP)
         base_text_string(out, ", chunks=step");
-    if (form.subgroup != 32)
+    if (form.subgroup != TILE_SUBGROUP_LANES)
         base_text_format(out, ", subgroup=%" PRId64, form.subgroup);
     base_text_string(out, ")");
     return true;
@@ -284,14 +284,16 @@ static bool cute_modes(const layout_tile *tile, cute_mode modes[2]) {
     tile_axes axes = tile_axes_of(tile);
     int64_t lanes = axes.range[LAYOUT_LANE];
     if (tile->size[0] != axes.box[0] || tile->shift[0] != 0 || axes.range[LAYOUT_STEP] != 1 ||
-        axes.range[LAYOUT_GROUP] != 1 || axes.range[LAYOUT_BLOCK] != 1 || lanes > 32 ||
-        (lanes < 32 && axes.range[LAYOUT_SUBGROUP] > 1))
+        axes.range[LAYOUT_GROUP] != 1 || axes.range[LAYOUT_BLOCK] != 1 ||
+        lanes > TILE_SUBGROUP_LANES ||
+        (lanes < TILE_SUBGROUP_LANES && axes.range[LAYOUT_SUBGROUP] > 1))
         return false;
     for (int a = 0; a <= 1; a++) { /* the axis, then the replicas */
         for (int i = 0; i < axes.axis[a].count; i++) {
             layout_digit digit = axes.axis[a].digits[i];
             int64_t weight = a == 0 ? layout_axis_digit_weight(&axes.axis[0], i) : 0;
-            int64_t place = digit.stride * (digit.holder == LAYOUT_SUBGROUP ? 32 : 1);
+            int64_t place =
+                digit.stride * (digit.holder == LAYOUT_SUBGROUP ? TILE_SUBGROUP_LANES : 1);
             if (digit.radix != 1)
                 insert_part(&modes[digit.holder == LAYOUT_SLOT], place, digit.radix, weight);
         }
@@ -314,8 +316,8 @@ static bool cute_modes_of_bits(const layout_bits *bits, cute_mode modes[2]) {
     merge_parts(&modes[0]);
     merge_parts(&modes[1]);
     return bits->constant == 0 && bits->block_bits == 0 && single == bits->index_bits &&
-           single + zero == layout_bits_positions(bits) && bits->lane_bits <= 5 &&
-           (bits->lane_bits == 5 || bits->subgroup_bits == 0);
+           single + zero == layout_bits_positions(bits) && bits->lane_bits <= TILE_SUBGROUP_BITS &&
+           (bits->lane_bits == TILE_SUBGROUP_BITS || bits->subgroup_bits == 0);
 }
 
 static bool print_cute(base_text *out, const layout_tile *tile) {

@@ -81,16 +81,12 @@ static const char *op_stem(const ir_op *op) {
     return ir_op_describe(op->opcode)->text;
 }
 
-static bool is_tile(const ir_value *value) {
-    return value->type.form == IR_FORM_TILE && value->type.rank > 0;
-}
-
 /* Tiles, and what has a line of its own in a plan. */
 static bool wants_anchor(const ir_op *op) {
     const ir_op_info *info = ir_op_describe(op->opcode);
     bool is_function = info->shape == IR_SHAPE_UNARY && (info->levels & IR_LEVEL_BIT_R) == 0;
     for (int i = 0; i < op->result_count; i++)
-        if (is_tile(op->results[i]))
+        if (ir_value_is_tile(op->results[i]))
             return true;
     return op->opcode == IR_LOAD || op->opcode == IR_STORE || op->opcode == IR_REDUCE ||
            op->opcode == IR_FOR || op->opcode == IR_IF || is_function;
@@ -111,7 +107,7 @@ static bool give_names(void *pointer, ir_op *op) {
     anchor_state *state = pointer;
     for (int i = 0; i < op->result_count; i++) {
         ir_value *value = op->results[i];
-        if (value->name == NULL || !is_tile(value) || take(state, value->name))
+        if (value->name == NULL || !ir_value_is_tile(value) || take(state, value->name))
             continue;
         state->changed = true;
         if (!state->only_asked)

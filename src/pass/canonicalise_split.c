@@ -19,13 +19,9 @@ typedef struct split_state {
     ir_value **copies; /* [value number] */
 } split_state;
 
-static bool is_tile(const ir_value *value) {
-    return value->type.form == IR_FORM_TILE && value->type.rank > 0;
-}
-
 /* The tile can be made again: loads and pure ops all the way down. `seen` spares what was asked. */
 static bool is_repeatable(const ir_value *value, bool *seen) {
-    if (!is_tile(value) || seen[value->number])
+    if (!ir_value_is_tile(value) || seen[value->number])
         return true;
     const ir_op *op = value->definer;
     if (op == NULL || op->region_count > 0)
@@ -40,7 +36,7 @@ static bool is_repeatable(const ir_value *value, bool *seen) {
 /* Each copy stands right after its original: what was legal there still is. Only tiles are copied:
  * a scalar lies along no axis. */
 static ir_value *copy_value(split_state *state, ir_value *value) {
-    if (!is_tile(value))
+    if (!ir_value_is_tile(value))
         return value;
     if (state->copies[value->number] != NULL)
         return state->copies[value->number];
@@ -67,7 +63,7 @@ static bool split_op(ir_module *module, ir_op *op, int *next) {
     for (; *next >= 0; (*next)--) {
         ir_value *operand = op->operands[*next];
         bool *seen = BASE_NEW_ARRAY(module->arena, bool, module->next_value + 1);
-        if (!is_tile(operand) || !is_repeatable(operand, seen))
+        if (!ir_value_is_tile(operand) || !is_repeatable(operand, seen))
             continue;
         split_state state = {.module = module};
         state.copies = BASE_NEW_ARRAY(module->arena, ir_value *, module->next_value + 1);

@@ -216,27 +216,31 @@ static int run_dimension(const place *at, const sim_tile *tile) {
     return -1;
 }
 
-/* A row without gather: from its first element `first`, the part [*low, *high) of the row that is
- * inside tensor and domain; *offset is the cell of position 0 (perhaps outside the tensor itself).
- * False: the row's other indices are outside. */
-static bool row_run(const place *at, const sim_tile *tile, const int64_t position[IR_MAX_RANK],
-                    int dimension, int64_t *offset, int64_t *low, int64_t *high) {
+/* The elements [low, high) of a row that are inside tensor and domain; `offset` is the cell of
+ * position 0, perhaps outside the tensor itself. */
+typedef struct row_part {
+    int64_t offset, low, high;
+} row_part;
+
+/* Of a row without gather. False: the row's other indices are outside. */
+static bool row_inside(const place *at, const sim_tile *tile, const int64_t position[IR_MAX_RANK],
+                       int dimension, row_part *part) {
     int64_t start = at->start[dimension], extent = at->tensor->extent[dimension];
     int64_t inside = tile->domain[tile->rank - 1];
-    *low = start < 0 ? -start : 0;
-    *high = start >= extent ? 0 : extent - start < inside ? extent - start : inside;
-    if (*low >= *high) {
-        *low = *high;
+    *part = (row_part){.low = start < 0 ? -start : 0};
+    part->high = start >= extent ? 0 : extent - start < inside ? extent - start : inside;
+    if (part->low >= part->high) {
+        part->low = part->high;
         return true;
     }
-    *offset = start * at->stride[dimension];
+    part->offset = start * at->stride[dimension];
     for (int d = 0; d < at->tensor->rank; d++) {
         if (d == dimension)
             continue;
         int64_t index = at->start[d] + (at->axis[d] >= 0 ? position[at->axis[d]] : 0);
         if (index < 0 || index >= at->tensor->extent[d])
             return false;
-        *offset += index * at->stride[d];
+        part->offset += index * at->stride[d];
     }
     return true;
 }
@@ -247,12 +251,12 @@ static int64_t row_length(const sim_tile *tile) {
 
 /* ---- load ---- */
 
-static void load_run(sim_machine *machine, const place *at, sim_tile *to, int64_t first,
-                     int64_t length, int64_t offset, int64_t low, int64_t high, int64_t stride) {
-    sim_tile_poison(to, first, low);
-    for (int64_t j = low; j < high; j++)
-        read_element(machine, at, offset + j * stride, to, first + j);
-    sim_tile_poison(to, first + high, length - high);
+static void load_part(sim_machine *machine, const place *at, sim_tile *to, int64_t first,
+                      int dimension, const row_part *part) {
+    sim_tile_poison(to, first, part->low);
+    for (int64_t j = part->low; j < part->high; j++)
+        read_element(machine, at, part->offset + j * at->stride[dimension], to, first + j);
+    sim_tile_poison(to, first + part->high, row_length(to) - part->high);
 }
 
 static void load_row(sim_machine *machine, const place *at, sim_tile *to, int64_t first) {
@@ -263,9 +267,9 @@ static void load_row(sim_machine *machine, const place *at, sim_tile *to, int64_
         return;
     }
     int dimension = at->gathers ? -1 : run_dimension(at, to);
-    int64_t offset = 0, low = 0, high = 0;
-    if (dimension >= 0 && !at->open && row_run(at, to, position, dimension, &offset, &low, &high)) {
-        load_run(machine, at, to, first, length, offset, low, high, at->stride[dimension]);
+    row_part part;
+    if (dimension >= 0 && !at->open && row_inside(at, to, position, dimension, &part)) {
+        load_part(machine, at, to, first, dimension, &part);
         return;
     }
     for (int64_t j = 0; j < length; j++) {
@@ -364,12 +368,12 @@ static bool store_row(sim_machine *machine, const place *at, const sim_tile *til
     if (!sim_tile_inside(tile, position, tile->rank > 0 ? tile->rank - 1 : 0))
         return true;
     int dimension = at->gathers ? -1 : run_dimension(at, tile);
-    int64_t offset = 0, low = 0, high = 0;
+    row_part part;
     if (dimension >= 0) {
-        if (row_run(at, tile, position, dimension, &offset, &low, &high))
-            for (int64_t j = low; j < high; j++)
-                write_element(machine, at, offset + j * at->stride[dimension], value, first + j,
-                              tile->domain_open);
+        if (row_inside(at, tile, position, dimension, &part))
+            for (int64_t j = part.low; j < part.high; j++)
+                write_element(machine, at, part.offset + j * at->stride[dimension], value,
+                              first + j, tile->domain_open);
         return !at->open;
     }
     bool certain = true;
