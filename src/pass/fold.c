@@ -131,42 +131,6 @@ static ir_value *identity_operand(const fold_state *state, const ir_op *op) {
     return fits ? same : NULL;
 }
 
-/* ---- sizes ---- */
-static const layout_extent *size_of(fold_state *state, const ir_value *value) {
-    const ir_op *op = value->definer;
-    if (op != NULL && op->opcode == IR_SIZE)
-        return op->attributes.extent;
-    const ir_constant *constant = constant_of(value);
-    return constant == NULL ? NULL
-                            : layout_extent_constant(&state->module->extents, constant->integer);
-}
-
-static const layout_extent *size_formula(fold_state *state, const ir_op *op) {
-    static const struct {
-        ir_opcode opcode;
-        layout_extent_kind kind;
-    } kinds[] = {
-        {IR_ADD, LAYOUT_EXTENT_ADD},       {IR_SUB, LAYOUT_EXTENT_SUB},
-        {IR_MUL, LAYOUT_EXTENT_MUL},       {IR_FLOOR_DIV, LAYOUT_EXTENT_DIV},
-        {IR_FLOOR_MOD, LAYOUT_EXTENT_MOD}, {IR_MINIMUM, LAYOUT_EXTENT_MIN},
-        {IR_MAXIMUM, LAYOUT_EXTENT_MAX},
-    };
-    base_dtype dtype = state->module->level == IR_THREAD ? BASE_I64 : BASE_INDEX;
-    if (op->operand_count != 2 || op->operands[0]->type.dtype != dtype ||
-        op->operands[1]->type.dtype != dtype)
-        return NULL;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (kinds[i].opcode != op->opcode)
-            continue;
-        const layout_extent *left = size_of(state, op->operands[0]);
-        const layout_extent *right = size_of(state, op->operands[1]);
-        return left == NULL || right == NULL
-                   ? NULL
-                   : layout_extent_binary(&state->module->extents, kinds[i].kind, left, right);
-    }
-    return NULL;
-}
-
 /* ---- the walk ---- */
 static ir_op *insert_leaf(fold_state *state, ir_op *before, ir_opcode opcode) {
     ir_type type = before->results[0]->type;
@@ -188,7 +152,7 @@ static ir_value *simpler(fold_state *state, ir_op *op) {
         leaf->attributes.constant = constant;
         return leaf->results[0];
     }
-    const layout_extent *formula = scalar ? size_formula(state, op) : NULL;
+    const layout_extent *formula = scalar ? pass_fold_size(state->module, op) : NULL;
     if (formula != NULL) {
         ir_op *leaf = insert_leaf(state, op, IR_SIZE);
         leaf->attributes.extent = formula;

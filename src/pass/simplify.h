@@ -13,6 +13,9 @@ bool pass_fold_constant(const ir_op *op, ir_constant *result);
 /* The same of an op on integers and bools alone, for any numbers in place of its operands. */
 bool pass_fold_integers(const ir_op *op, const int64_t v[3], int64_t *result);
 
+/* The formula of an op on two sizes or constants; NULL when there is none. */
+const layout_extent *pass_fold_size(ir_module *module, const ir_op *op);
+
 /* Attributes of pure ops and loads agree (not their operands and types). */
 bool pass_attributes_equal(const ir_op *a, const ir_op *b);
 /* What the attributes say, without names and value numbers. */

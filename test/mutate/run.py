@@ -58,7 +58,8 @@ def is_small(text):
 
 def can_be_run(mutate, path):
     """Both plans on both machines, without a mutant."""
-    return all(run(mutate, machine, path, NO_SITE + 1, NO_SITE)[0] & CANNOT_RUN == 0 for machine in MACHINES)
+    return all(run(mutate, machine, path, NO_SITE + 1, NO_SITE)[0] & CANNOT_RUN == 0
+               for machine in MACHINES)
 
 
 def kernels(mutate, folder, seed, count):
