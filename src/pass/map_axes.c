@@ -9,6 +9,7 @@
  */
 #include "analysis/meetings.h"
 #include "analysis/shift.h"
+#include "base/checked.h"
 #include "machine/machine.h"
 #include "pass/map_internal.h"
 
@@ -102,8 +103,10 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
         return steps != 0 ? "a runtime extent needs the step digit `*`" : NULL;
     if (steps == 0)
         return "a known extent needs the number of its steps";
-    int64_t positions = extent + layout_axis_shifts(digits) - 1;
-    int64_t needed = (positions + chunk - 1) / chunk;
+    int64_t positions;
+    if (!base_checked_add(extent, layout_axis_shifts(digits) - 1, &positions))
+        return "positions that 64 bits can count";
+    int64_t needed = positions / chunk + (positions % chunk != 0);
     if (steps == needed || extent == 0)
         return NULL;
     return base_diagnostics_text(state->context->diagnostics,

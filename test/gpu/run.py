@@ -46,7 +46,7 @@ BUILD = ROOT / "build" / "gpu"
 WIDTHS = [1, 31, 32, 33, 127, 128, 129, 257, 1009, 1024, 1537, 4095, 4096, 4097, 4103, 8191, 8192,
           8193, 12289, 16384, 65537]
 FEW_WIDTHS = [33, 1009, 4097]
-SHIFTED_WIDTHS = [3, 127, 1001, 4098, 8191]
+SHIFTED_WIDTHS = [67, 127, 1001, 4098, 8191]
 # Rows that are read from the middle on, or whose owners the text fixes.
 NOT_SHIFTED = ["softmax_blocks", "rmsnorm_register", "transpose8"]
 CHECKED_WIDTHS = [33, 1009]  # under compute-sanitizer
