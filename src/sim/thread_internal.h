@@ -66,7 +66,7 @@ typedef struct sim_readers {
 
 typedef struct sim_cell {
     sim_moment write;
-    bool torn; /* of a tensor: lanes that are late may still make the store before `write` */
+    bool torn;       /* of a tensor: lanes that are late may still make the store before `write` */
     int64_t readers; /* the first, as a number in team->readers; 0: none */
 } sim_cell;
 

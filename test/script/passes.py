@@ -88,7 +88,8 @@ def check_inputs():
     result = opt(tile, "--check-passes", *MACHINE, *words)
     case("interpreted", result.code == 0 and result.out, result)
     result = opt(tile, "--check-passes", *MACHINE, "x=randn:3x37")
-    case("an_input_is_missing", result.code == 3 and "[missing-argument]" in result.err and "`w=`" in result.err, result)
+    case("an_input_is_missing", result.code == 3 and "[missing-argument]" in result.err
+         and "`w=`" in result.err, result)
     result = opt(tile, "--check-passes", *MACHINE, "x=randn:3x37", "w=randn:36")
     case("inputs_disagree", result.code == 3 and "N:" in result.err, result)
 
