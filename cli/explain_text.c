@@ -362,7 +362,7 @@ static void write_accesses(page *p) {
 
 /* Those that serve the same accesses stand together. */
 static bool same_accesses(const compile_report_condition *a, const compile_report_condition *b) {
-    bool same = a->access_count == b->access_count;
+    bool same = a->access_count == b->access_count && a->ragged == b->ragged;
     for (int64_t i = 0; same && i < a->access_count; i++)
         same = strcmp(a->accesses[i], b->accesses[i]) == 0;
     return same;

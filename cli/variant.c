@@ -23,8 +23,11 @@ static void find_tensors(const ir_module *module, void *const *pointers, const i
         tensors[i] = (runtime_tensor){.address = (uint64_t)(uintptr_t)pointers[pointer++],
                                       .rank = parameter->value->type.rank,
                                       .element_bytes = base_dtype_size(parameter->dtype)};
-        for (int d = 0; d < tensors[i].rank; d++)
+        for (int d = 0; d < tensors[i].rank; d++) {
+            (void)!layout_extent_evaluate(parameter->value->type.extent[d], words,
+                                          &tensors[i].extents[d]);
             tensors[i].strides[d] = words[word++];
+        }
     }
 }
 

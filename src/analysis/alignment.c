@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { MOST = 4096, DEPTH = 200 };
+enum { MOST = 4096, DEPTH = 200, FORM_DEPTH = 12 };
 
 /* ---- what divides a number ---- */
 
@@ -117,6 +117,151 @@ static int64_t factor_of(analysis_alignments *s, const ir_value *value) {
     return *known = factor;
 }
 
+/* ---- what an address is, modulo a group ---- */
+
+enum { MOST_TERMS = 3 };
+
+/* constant + sum of coefficient * value, modulo a power of two. */
+typedef struct linear_form {
+    bool known;
+    int64_t constant;
+    int count;
+    struct {
+        const ir_value *value;
+        int64_t coefficient;
+    } terms[MOST_TERMS];
+} linear_form;
+
+static linear_form constant_form(int64_t constant) {
+    return (linear_form){.known = true, .constant = constant};
+}
+
+static int64_t wrapped(int64_t a, int64_t b, int64_t factor) {
+    return (int64_t)((uint64_t)a + (uint64_t)b * (uint64_t)factor);
+}
+
+/* a + b * factor. */
+static linear_form form_add(linear_form a, const linear_form *b, int64_t factor) {
+    a.known = a.known && b->known;
+    a.constant = wrapped(a.constant, b->constant, factor);
+    for (int i = 0; i < b->count && a.known; i++) {
+        int at = 0;
+        while (at < a.count && a.terms[at].value != b->terms[i].value)
+            at++;
+        a.known = at < MOST_TERMS;
+        if (!a.known)
+            break;
+        if (at == a.count) {
+            a.terms[a.count].coefficient = 0;
+            a.terms[a.count++].value = b->terms[i].value;
+        }
+        a.terms[at].coefficient = wrapped(a.terms[at].coefficient, b->terms[i].coefficient, factor);
+    }
+    return a;
+}
+
+/* The elements from one index of a dimension to the next, modulo `group` elements, by conditions.
+ */
+static bool stride_modulo(const analysis_alignments *s, int parameter, int dimension, int64_t group,
+                          int64_t *stride) {
+    const ir_parameter *tensor = &s->module->parameters[parameter];
+    int64_t bytes = group * base_dtype_size(tensor->dtype), extent;
+    *stride = 0;
+    if (layout_conditions_amount(s->conditions, s->condition_count, LAYOUT_CONDITION_ALIGNED,
+                                 parameter) >= bytes)
+        return true;
+    *stride = 1;
+    for (int d = dimension + 1; d < tensor->value->type.rank; d++) {
+        if (!layout_extent_known(&s->module->extents, tensor->value->type.extent[d], &extent))
+            return false;
+        *stride = (int64_t)((uint64_t)*stride * (uint64_t)extent % (uint64_t)group);
+    }
+    return layout_conditions_amount(s->conditions, s->condition_count, LAYOUT_CONDITION_SPACED,
+                                    parameter) >= bytes;
+}
+
+static linear_form form_of(analysis_alignments *s, const ir_value *value, int64_t group);
+
+static linear_form form_of_product(analysis_alignments *s, const ir_op *op, int64_t group) {
+    linear_form a = form_of(s, op->operands[0], group), b = form_of(s, op->operands[1], group);
+    if (b.known && b.count == 0)
+        return form_add(constant_form(0), &a, b.constant);
+    if (a.known && a.count == 0)
+        return form_add(constant_form(0), &b, a.constant);
+    return (linear_form){0};
+}
+
+/* The remainder by a multiple of the group is as good as the number. */
+static linear_form form_of_remainder(analysis_alignments *s, const ir_op *op, int64_t group) {
+    const ir_op *by = op->operands[1]->definer;
+    int64_t divisor = by != NULL && by->opcode == IR_CONSTANT ? by->attributes.constant.integer : 0;
+    if (divisor > 0 && divisor % group == 0)
+        return form_of(s, op->operands[0], group);
+    return (linear_form){0};
+}
+
+static linear_form form_of_op(analysis_alignments *s, const ir_op *op, int64_t group) {
+    int64_t stride;
+    if (op->opcode == IR_CONSTANT)
+        return constant_form(op->attributes.constant.integer);
+    if (op->opcode == IR_STRIDE &&
+        stride_modulo(s, op->attributes.parameter, op->attributes.axis, group, &stride))
+        return constant_form(stride);
+    if (op->opcode == IR_ADD || op->opcode == IR_SUB) {
+        linear_form b = form_of(s, op->operands[1], group);
+        return form_add(form_of(s, op->operands[0], group), &b, op->opcode == IR_ADD ? 1 : -1);
+    }
+    if (op->opcode == IR_MUL)
+        return form_of_product(s, op, group);
+    return op->opcode == IR_FLOOR_MOD ? form_of_remainder(s, op, group) : (linear_form){0};
+}
+
+static bool is_sum_or_product(const ir_op *op) {
+    return op->opcode == IR_ADD || op->opcode == IR_SUB || op->opcode == IR_MUL;
+}
+
+/* What is no sum or product stands for itself; of products of unknown numbers nothing is known. */
+static linear_form form_of(analysis_alignments *s, const ir_value *value, int64_t group) {
+    linear_form form = {0};
+    const ir_op *op = value->type.dtype == BASE_I64 ? value->definer : NULL;
+    if (s->depth == FORM_DEPTH)
+        return form;
+    if (op != NULL) {
+        s->depth++;
+        form = form_of_op(s, op, group);
+        s->depth--;
+    }
+    if (form.known || (op != NULL && is_sum_or_product(op)))
+        return form;
+    form = (linear_form){.known = true, .count = 1};
+    form.terms[0].value = value;
+    form.terms[0].coefficient = 1;
+    return form;
+}
+
+/* The elements from the tensor's first to a group's first, but for what lanes and slots add, come
+ * to a multiple of the group, whatever each stride is. */
+static bool base_is_multiple(analysis_alignments *s, const ir_op *op, int parameter,
+                             int64_t group) {
+    const ir_access *access = op->attributes.access;
+    linear_form sum = constant_form(0);
+    int64_t stride = 1;
+    for (int d = access->rank - 1; d >= 0; d--) {
+        const ir_index *index = &access->index[d];
+        bool last = d + 1 == access->rank;
+        if (!last && (!stride_modulo(s, parameter, d, group, &stride) || index->affine.count > 0))
+            return false;
+        if (index->operand < 0)
+            continue;
+        linear_form part = form_of(s, op->operands[index->operand], group);
+        sum = form_add(sum, &part, stride);
+    }
+    for (int i = 0; i < sum.count; i++)
+        if (sum.terms[i].coefficient % group != 0)
+            return false;
+    return sum.known && sum.constant % group == 0;
+}
+
 /* At the first slot of every group, in every lane and subgroup. */
 static int64_t factor_of_affine(const ir_module *module, const ir_affine *affine, int64_t slots,
                                 int width) {
@@ -174,6 +319,14 @@ static bool is_whole(analysis_alignments *s, const ir_op *op, int64_t slots) {
            factor_of(s, op->operands[access->mask]) >= access->width;
 }
 
+static int64_t tensor_begins(const analysis_alignments *s, int parameter) {
+    int64_t aligned = layout_conditions_amount(s->conditions, s->condition_count,
+                                               LAYOUT_CONDITION_ALIGNED, parameter);
+    int64_t begins = layout_conditions_amount(s->conditions, s->condition_count,
+                                              LAYOUT_CONDITION_BEGINS, parameter);
+    return begins > aligned ? begins : aligned;
+}
+
 analysis_alignment analysis_alignment_find(analysis_alignments *search, const ir_op *op) {
     analysis_alignment found = {0};
     if (op->opcode != IR_LOAD && op->opcode != IR_STORE)
@@ -182,15 +335,17 @@ analysis_alignment analysis_alignment_find(analysis_alignments *search, const ir
     const ir_value *value = op->opcode == IR_LOAD ? op->results[0] : ir_op_stored(op);
     int64_t slots = ir_type_slot_count(&value->type), bytes = group_bytes(op, slots);
     int parameter = ir_module_parameter_of(search->module, op->operands[0]);
-    if (bytes == 0 || parameter < 0 ||
-        layout_conditions_amount(search->conditions, search->condition_count,
-                                 LAYOUT_CONDITION_ALIGNED, parameter) < bytes)
+    if (bytes == 0 || parameter < 0 || tensor_begins(search, parameter) < bytes)
         return found;
     const ir_index *index = &access->index[access->rank - 1];
-    int64_t factor = factor_of_affine(search->module, &index->affine, slots, access->width);
-    if (index->operand >= 0)
-        factor = least(factor, factor_of(search, op->operands[index->operand]));
-    if (factor * base_dtype_size(op->operands[0]->type.dtype) < bytes)
+    int64_t group = bytes / base_dtype_size(op->operands[0]->type.dtype);
+    int64_t aligned = layout_conditions_amount(search->conditions, search->condition_count,
+                                               LAYOUT_CONDITION_ALIGNED, parameter);
+    if (factor_of_affine(search->module, &index->affine, slots, access->width) < group)
+        return found;
+    bool known = aligned >= bytes &&
+                 (index->operand < 0 || factor_of(search, op->operands[index->operand]) >= group);
+    if (!known && !base_is_multiple(search, op, parameter, group))
         return found;
     found.bytes = (int)bytes;
     found.whole = is_whole(search, op, slots);
@@ -198,6 +353,12 @@ analysis_alignment analysis_alignment_find(analysis_alignments *search, const ir
 }
 
 /* ---- conditions ---- */
+
+typedef struct condition_list {
+    base_arena *arena;
+    layout_condition *items;
+    int64_t count, capacity;
+} condition_list;
 
 typedef struct condition_search {
     const ir_module *module;
@@ -283,19 +444,50 @@ static bool counts_programs(const ir_module *module, int64_t symbol) {
     return counts;
 }
 
+/* An array without gaps has rows that are not all aligned, as far as that is known. */
+static bool has_ragged_rows(const ir_module *module, const ir_parameter *tensor) {
+    int64_t bytes = base_dtype_size(tensor->dtype), extent;
+    bool ragged = false;
+    for (int d = tensor->value->type.rank - 1; d > 0; d--) {
+        if (!layout_extent_known(&module->extents, tensor->value->type.extent[d], &extent))
+            return false;
+        bytes = (int64_t)((uint64_t)bytes * (uint64_t)extent % MACHINE_ACCESS_BYTES);
+        ragged = ragged || bytes != 0;
+    }
+    return ragged;
+}
+
+static void add_condition(condition_list *list, layout_condition_kind kind, int64_t subject) {
+    layout_condition condition = {kind, (int)subject, MACHINE_ACCESS_BYTES};
+    BASE_PUSH(list->arena, list->items, list->count, list->capacity, condition);
+}
+
+/* Tensors whose rows are all aligned; or such as lie without gaps, which says where rows begin that
+ * are not. */
+static condition_list candidates(base_arena *arena, const ir_module *module, bool ragged) {
+    condition_list list = {.arena = arena};
+    for (int k = 0; k < LAYOUT_CONDITION_COUNT; k++) {
+        layout_condition_kind kind = (layout_condition_kind)k;
+        bool sizes = layout_condition_describe(kind)->subject == LAYOUT_CONDITION_SIZE;
+        bool wanted = (kind == LAYOUT_CONDITION_ALIGNED) != ragged;
+        for (int i = 0; !sizes && wanted && i < module->parameter_count; i++)
+            if (module->parameters[i].is_tensor &&
+                (!ragged || has_ragged_rows(module, &module->parameters[i])))
+                add_condition(&list, kind, i);
+        for (int64_t i = 0; sizes && !ragged && i < module->extents.symbol_count; i++)
+            if (!module->extents.symbols[i].known && !counts_programs(module, i))
+                add_condition(&list, kind, i);
+    }
+    list.count = analysis_conditions_prune(arena, module, list.items, list.count);
+    return list;
+}
+
 int64_t analysis_conditions_find(base_arena *arena, const ir_module *module,
                                  layout_condition **conditions) {
-    int64_t count = 0, capacity = 0;
-    *conditions = NULL;
-    for (int i = 0; i < module->parameter_count; i++) {
-        layout_condition tensor = {LAYOUT_CONDITION_ALIGNED, i, MACHINE_ACCESS_BYTES};
-        if (module->parameters[i].is_tensor)
-            BASE_PUSH(arena, *conditions, count, capacity, tensor);
-    }
-    for (int64_t i = 0; i < module->extents.symbol_count; i++) {
-        layout_condition size = {LAYOUT_CONDITION_MULTIPLE, (int)i, MACHINE_ACCESS_BYTES};
-        if (!module->extents.symbols[i].known && !counts_programs(module, i))
-            BASE_PUSH(arena, *conditions, count, capacity, size);
-    }
-    return analysis_conditions_prune(arena, module, *conditions, count);
+    condition_list all = candidates(arena, module, false);
+    condition_list ragged = candidates(arena, module, true);
+    for (int64_t i = 0; i < ragged.count; i++)
+        BASE_PUSH(arena, all.items, all.count, all.capacity, ragged.items[i]);
+    *conditions = all.items;
+    return all.count;
 }

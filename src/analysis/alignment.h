@@ -36,7 +36,9 @@ analysis_alignment analysis_alignment_find(analysis_alignments *search, const ir
  * taken out. The new count. */
 int64_t analysis_conditions_prune(base_arena *arena, const ir_module *module,
                                   layout_condition *conditions, int64_t count);
-/* The conditions that would make something known of some access, in the order of conditions.def. */
+/* The conditions that would make something known of some access. Tensors whose rows begin at
+ * different places have two ways: rows that are aligned all the same, or such as follow each other
+ * without gaps; no arguments meet both, and all conditions of both are in the list. */
 int64_t analysis_conditions_find(base_arena *arena, const ir_module *module,
                                  layout_condition **conditions);
 

@@ -117,6 +117,8 @@ typedef struct compile_report_barrier {
 typedef struct compile_report_condition {
     layout_condition condition;
     const char *text, *subject; /* `x aligned 16`; `x` */
+    bool ragged;                /* of tensors whose rows are not all aligned: another way than the
+                                   conditions that are not */
     const char **accesses;      /* anchors of those that need it */
     int64_t access_count, access_capacity;
 } compile_report_condition;

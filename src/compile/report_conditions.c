@@ -3,6 +3,9 @@
  *
  *     x aligned 16      x.0
  *     N % 4 == 0        x.0, y.0
+ *
+ * No arguments meet both ways of a tensor (aligned rows, or rows without gaps that begin anywhere):
+ * what one needs is found without the other.
  */
 #include "analysis/alignment.h"
 #include "compile/report_internal.h"
@@ -47,24 +50,40 @@ static bool scan_op(void *pointer, ir_op *op) {
     return true;
 }
 
+static bool is_of_ragged_rows(layout_condition_kind kind) {
+    return kind == LAYOUT_CONDITION_BEGINS || kind == LAYOUT_CONDITION_SPACED;
+}
+
+/* The conditions of the same way as one of them, with or without it. */
+static int64_t same_way(const layout_condition *conditions, int64_t count, int64_t which, bool with,
+                        layout_condition *out) {
+    int64_t kept = 0;
+    bool ragged = is_of_ragged_rows(conditions[which].kind);
+    for (int64_t i = 0; i < count; i++)
+        if (is_of_ragged_rows(conditions[i].kind) == ragged && (with || i != which))
+            out[kept++] = conditions[i];
+    return kept;
+}
+
 void compile_report_add_conditions(base_arena *arena, compile_report *report,
                                    const layout_condition *conditions, int64_t count) {
     const ir_module *module = report->module;
     for (int64_t i = 0; i < count; i++) {
+        layout_condition *all = BASE_NEW_ARRAY(arena, layout_condition, count);
         layout_condition *others = BASE_NEW_ARRAY(arena, layout_condition, count);
-        int64_t other_count = 0;
-        for (int64_t k = 0; k < count; k++)
-            if (k != i)
-                others[other_count++] = conditions[k];
+        int64_t all_count = same_way(conditions, count, i, true, all);
+        int64_t other_count = same_way(conditions, count, i, false, others);
         base_text text;
         base_text_init(&text, arena);
         const char *subject = ir_condition_subject(module, &conditions[i]);
         layout_condition_print(&text, &conditions[i], subject);
-        compile_report_condition row = {
-            .condition = conditions[i], .text = text.bytes, .subject = subject};
+        compile_report_condition row = {.condition = conditions[i],
+                                        .text = text.bytes,
+                                        .subject = subject,
+                                        .ragged = is_of_ragged_rows(conditions[i].kind)};
         condition_scan scan = {.arena = arena,
                                .report = report,
-                               .all = analysis_alignments_begin(arena, module, conditions, count),
+                               .all = analysis_alignments_begin(arena, module, all, all_count),
                                .without =
                                    analysis_alignments_begin(arena, module, others, other_count),
                                .row = &row};

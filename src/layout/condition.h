@@ -1,6 +1,8 @@
 /* Conditions: what a program takes for granted of its arguments beyond their types and shapes.
  *
  *     x aligned 16      the tensor x begins at a multiple of 16 bytes, and its rows do
+ *     x begins 16       it begins there; its rows may lie anywhere
+ *     x spaced 16       its rows follow each other without gaps, or with gaps of such multiples
  *     N % 4 == 0        the size N is a multiple of 4
  *
  * A module records those under which it is valid (ir/module.h); a launch examines them against the

@@ -13,19 +13,29 @@ static int64_t rest(int64_t value, int64_t amount) {
     return remainder < 0 ? remainder + amount : remainder;
 }
 
-static bool is_aligned(const runtime_tensor *tensor, int64_t amount, runtime_obstacle *obstacle) {
+static bool begins(const runtime_tensor *tensor, int64_t amount, runtime_obstacle *obstacle) {
     int64_t past = (int64_t)(tensor->address % (uint64_t)amount);
-    if (past != 0) {
-        *obstacle = (runtime_obstacle){.kind = RUNTIME_OBSTACLE_ADDRESS, .number = past};
-        return false;
-    }
-    for (int d = 0; d + 1 < tensor->rank; d++) {
-        /* the low bits of the product are right where it wraps, and amounts are powers of two */
-        int64_t bytes = (int64_t)((uint64_t)tensor->strides[d] * (uint64_t)tensor->element_bytes);
-        if (rest(bytes, amount) == 0)
+    *obstacle = (runtime_obstacle){.kind = RUNTIME_OBSTACLE_ADDRESS, .number = past};
+    return past == 0;
+}
+
+/* The low bits of products and differences are right where they wrap, and amounts are powers of
+ * two. */
+static int64_t in_bytes(const runtime_tensor *tensor, uint64_t elements) {
+    return (int64_t)(elements * (uint64_t)tensor->element_bytes);
+}
+
+/* The strides but the last are multiples, beyond those of an array without gaps where `dense`. */
+static bool strides_hold(const runtime_tensor *tensor, int64_t amount, bool dense,
+                         runtime_obstacle *obstacle) {
+    uint64_t own = 1;
+    for (int d = tensor->rank - 2; d >= 0; d--) {
+        own *= (uint64_t)tensor->extents[d + 1];
+        uint64_t stride = (uint64_t)tensor->strides[d];
+        if (rest(in_bytes(tensor, dense ? stride - own : stride), amount) == 0)
             continue;
-        *obstacle =
-            (runtime_obstacle){.kind = RUNTIME_OBSTACLE_STRIDE, .dimension = d, .number = bytes};
+        *obstacle = (runtime_obstacle){
+            .kind = RUNTIME_OBSTACLE_STRIDE, .dimension = d, .number = in_bytes(tensor, stride)};
         return false;
     }
     return true;
@@ -39,9 +49,15 @@ static bool is_multiple(int64_t size, int64_t amount, runtime_obstacle *obstacle
 bool runtime_condition_holds(const layout_condition *condition, const runtime_arguments *arguments,
                              runtime_obstacle *obstacle) {
     runtime_obstacle unread, *found = obstacle != NULL ? obstacle : &unread;
+    const runtime_tensor *tensor = &arguments->tensors[condition->subject];
     switch (condition->kind) {
     case LAYOUT_CONDITION_ALIGNED:
-        return is_aligned(&arguments->tensors[condition->subject], condition->amount, found);
+        return begins(tensor, condition->amount, found) &&
+               strides_hold(tensor, condition->amount, false, found);
+    case LAYOUT_CONDITION_BEGINS:
+        return begins(tensor, condition->amount, found);
+    case LAYOUT_CONDITION_SPACED:
+        return strides_hold(tensor, condition->amount, true, found);
     case LAYOUT_CONDITION_MULTIPLE:
         return is_multiple(arguments->sizes[condition->subject], condition->amount, found);
     case LAYOUT_CONDITION_COUNT:

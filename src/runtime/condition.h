@@ -20,7 +20,7 @@ typedef struct runtime_tensor {
     uint64_t address;
     int rank;
     int64_t element_bytes;
-    int64_t strides[LAYOUT_MAX_RANK]; /* in elements */
+    int64_t extents[LAYOUT_MAX_RANK], strides[LAYOUT_MAX_RANK]; /* in elements */
 } runtime_tensor;
 
 typedef struct runtime_arguments {

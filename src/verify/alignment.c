@@ -6,10 +6,16 @@
  *
  * A number is known by the set of its remainders by the size of a group: bit r of a mask is set
  * where r may be one. Sums, differences and products of sets are computed member by member; what
- * is not followed may be any. */
+ * is not followed may be any.
+ *
+ *     condition x begins 16          condition x spaced 16, of rows of 1009 elements
+ *     load %x[%row, %k*32 - %row*1009 % 4 + lane*4 + slot*1] width=4 align=16
+ *
+ * Where rows begin anywhere it is the sum over all dimensions that comes to multiples: what is not
+ * followed (%row) is given every remainder in turn, and each sum is computed. */
 #include "verify/verify_internal.h"
 
-enum { MOST_MODULUS = 32, DEPTH = 4000 };
+enum { MOST_MODULUS = 32, DEPTH = 4000, TRIAL_DEPTH = 24 };
 
 typedef uint32_t remainders; /* bit r: may be r, modulo the modulus */
 
@@ -156,12 +162,13 @@ static remainders of_extent(const alignment *a, const layout_extent *extent) {
     return any(a);
 }
 
-/* The bytes by which a condition says that a tensor is aligned; 0: none does. */
-static int64_t given_bytes(const ir_module *module, const ir_value *tensor) {
+/* The amount that a condition of the kind states of a tensor; 0: none does. */
+static int64_t given_bytes(const ir_module *module, const ir_value *tensor,
+                           layout_condition_kind kind) {
     int64_t given = 0;
     for (int64_t i = 0; i < module->condition_count; i++) {
         const layout_condition *condition = &module->conditions[i];
-        if (condition->kind == LAYOUT_CONDITION_ALIGNED && subject_is_there(module, condition) &&
+        if (condition->kind == kind && subject_is_there(module, condition) &&
             is_power(condition->amount) && module->parameters[condition->subject].value == tensor)
             given = condition->amount;
     }
@@ -171,8 +178,8 @@ static int64_t given_bytes(const ir_module *module, const ir_value *tensor) {
 /* Strides but the last are multiples, in bytes. */
 static remainders of_stride(const alignment *a, const ir_op *op) {
     const ir_parameter *tensor = &a->state->module->parameters[op->attributes.parameter];
-    int64_t elements =
-        given_bytes(a->state->module, tensor->value) / base_dtype_size(tensor->dtype);
+    int64_t elements = given_bytes(a->state->module, tensor->value, LAYOUT_CONDITION_ALIGNED) /
+                       base_dtype_size(tensor->dtype);
     bool last = op->attributes.axis + 1 >= tensor->value->type.rank;
     return last || elements < 1 ? any(a) : multiples(a, elements);
 }
@@ -250,9 +257,137 @@ static bool is_aligned(alignment *a, const ir_op *op, int64_t slots) {
     const ir_access *access = op->attributes.access;
     const ir_module *module = a->state->module;
     const ir_index *last = &access->index[access->rank - 1];
-    return given_bytes(module, op->operands[0]) >= access->align && last->vector < 0 &&
+    return given_bytes(module, op->operands[0], LAYOUT_CONDITION_ALIGNED) >= access->align &&
+           last->vector < 0 &&
            (last->operand < 0 || of_value(a, op->operands[last->operand]) == exactly(a, 0)) &&
            starts_at_multiples(a, &last->affine, slots, access->width);
+}
+
+/* ---- rows that begin anywhere ---- */
+
+enum { MOST_LEAVES = 4 };
+
+/* Values that are not followed, and the remainder that each has this time. */
+typedef struct trial {
+    const alignment *a;
+    int count;
+    bool full; /* there are more of them */
+    const ir_value *leaves[MOST_LEAVES];
+    int64_t remainder[MOST_LEAVES];
+    int depth;
+} trial;
+
+/* What a stride is, modulo the group: 0 by `aligned`, that of an array without gaps by `spaced`. */
+static bool stride_is_known(const alignment *a, const ir_value *tensor, int dimension,
+                            int64_t *stride) {
+    const ir_module *module = a->state->module;
+    int64_t bytes = a->modulus * (int64_t)base_dtype_size(tensor->type.dtype), extent;
+    *stride = 0;
+    if (given_bytes(module, tensor, LAYOUT_CONDITION_ALIGNED) >= bytes)
+        return true;
+    uint64_t product = 1;
+    for (int d = tensor->type.rank - 1; d > dimension; d--) {
+        if (!layout_extent_known(&module->extents, tensor->type.extent[d], &extent))
+            return false;
+        product *= (uint64_t)extent;
+    }
+    *stride = (int64_t)(product & (uint64_t)(a->modulus - 1));
+    return given_bytes(module, tensor, LAYOUT_CONDITION_SPACED) >= bytes;
+}
+
+static int64_t leaf_remainder(trial *t, const ir_value *value) {
+    for (int i = 0; i < t->count; i++)
+        if (t->leaves[i] == value)
+            return t->remainder[i];
+    t->full = t->full || t->count == MOST_LEAVES;
+    if (!t->full)
+        t->leaves[t->count++] = value;
+    return 0;
+}
+
+static int64_t tried(trial *t, const ir_value *value);
+
+static int64_t tried_op(trial *t, const ir_op *op, const ir_value *value) {
+    const ir_module *module = t->a->state->module;
+    if (op->opcode == IR_CONSTANT)
+        return op->attributes.constant.integer;
+    if (op->opcode == IR_ADD || op->opcode == IR_SUB || op->opcode == IR_MUL) {
+        uint64_t x = (uint64_t)tried(t, op->operands[0]), y = (uint64_t)tried(t, op->operands[1]);
+        return (int64_t)(op->opcode == IR_ADD ? x + y : op->opcode == IR_SUB ? x - y : x * y);
+    }
+    if (op->opcode == IR_FLOOR_MOD) {
+        const ir_op *by = op->operands[1]->definer;
+        int64_t divisor =
+            by != NULL && by->opcode == IR_CONSTANT ? by->attributes.constant.integer : 0;
+        if (divisor > 0 && divisor % t->a->modulus == 0)
+            return tried(t, op->operands[0]);
+    }
+    int64_t stride;
+    if (op->opcode == IR_STRIDE && verify_stride_is_formed(t->a->state, op) &&
+        stride_is_known(t->a, module->parameters[op->attributes.parameter].value,
+                        op->attributes.axis, &stride))
+        return stride;
+    return leaf_remainder(t, value);
+}
+
+/* The number's remainder, this time. */
+static int64_t tried(trial *t, const ir_value *value) {
+    bool follows = value->type.dtype == BASE_I64 && value->definer != NULL &&
+                   verify_op_is_formed(t->a->state, value->definer) && t->depth < TRIAL_DEPTH;
+    if (!follows)
+        return leaf_remainder(t, value);
+    t->depth++;
+    int64_t number = tried_op(t, value->definer, value);
+    t->depth--;
+    return number & (t->a->modulus - 1);
+}
+
+/* The sum of the bases, times their strides. */
+static int64_t tried_base(trial *t, const ir_op *op, const int64_t *strides) {
+    const ir_access *access = op->attributes.access;
+    uint64_t sum = 0;
+    for (int d = 0; d < access->rank; d++)
+        if (access->index[d].operand >= 0)
+            sum +=
+                (uint64_t)tried(t, op->operands[access->index[d].operand]) * (uint64_t)strides[d];
+    return (int64_t)(sum & (uint64_t)(t->a->modulus - 1));
+}
+
+/* The next of all combinations of remainders; false after the last. */
+static bool next_trial(trial *t) {
+    for (int i = 0; i < t->count; i++) {
+        if (++t->remainder[i] < t->a->modulus)
+            return true;
+        t->remainder[i] = 0;
+    }
+    return false;
+}
+
+/* The whole address comes to multiples of the group. */
+static bool sum_is_aligned(const alignment *a, const ir_op *op, int64_t slots) {
+    const ir_access *access = op->attributes.access;
+    const ir_module *module = a->state->module;
+    int64_t strides[IR_MAX_RANK], aligned, begins;
+    aligned = given_bytes(module, op->operands[0], LAYOUT_CONDITION_ALIGNED);
+    begins = given_bytes(module, op->operands[0], LAYOUT_CONDITION_BEGINS);
+    if (aligned < access->align && begins < access->align)
+        return false;
+    for (int d = 0; d < access->rank; d++) {
+        strides[d] = 1;
+        bool last = d + 1 == access->rank;
+        if (access->index[d].vector >= 0 || (!last && access->index[d].affine.count > 0) ||
+            (!last && !stride_is_known(a, op->operands[0], d, &strides[d])))
+            return false;
+    }
+    if (!starts_at_multiples(a, &access->index[access->rank - 1].affine, slots, access->width))
+        return false;
+    trial t = {.a = a};
+    (void)tried_base(&t, op, strides);
+    do {
+        if (t.full || tried_base(&t, op, strides) != 0)
+            return false;
+    } while (next_trial(&t));
+    return true;
 }
 
 static bool counts_within_groups(const ir_affine *affine, int64_t slots, int width) {
@@ -295,7 +430,7 @@ static void check_op(verify_state *state, const ir_op *op) {
         elements <= access->width &&
         counts_within_groups(&access->index[access->rank - 1].affine, slots, access->width);
     alignment index = begin(state, formed ? elements : 1);
-    if (!formed || !is_aligned(&index, op, slots))
+    if (!formed || (!is_aligned(&index, op, slots) && !sum_is_aligned(&index, op, slots)))
         verify_report(state, VERIFY_ACCESS_ALIGN, op,
                       "groups whose addresses are multiples by the conditions of the module",
                       "nothing says that groups begin at multiples of %d bytes", access->align);

@@ -42,7 +42,7 @@ def emitted():
          run.code == 0 and run.out == croft("emit", SOFTMAX, "--machine", "cpu-avx2").out, run)
     run = croft("emit", SOFTMAX, "--assume", "aligned,odd")
     case("an_unknown_condition_is_refused",
-         run.code == 2 and "aligned, multiple" in run.err, run)
+         run.code == 2 and "aligned, begins, spaced, multiple" in run.err, run)
     run = croft("plan", SOFTMAX, "--assume", "all")
     case("conditions_belong_to_emit_and_run", run.code == 2 and "--assume" in run.err, run)
 
@@ -123,6 +123,31 @@ def partly():
     case("open_width_of_one_row", run.code == 0 and "variant: general\n" in run.out, run)
 
 
+def shifted():
+    """Rows that begin anywhere, by a plan that shifts them: what follows from the first element."""
+    plan = command.SCRATCH / "shifted.plan"
+    text = croft("plan", SOFTMAX, "N=1009", "--machine", "sm_90").out
+    text = re.sub(r"(?m)^axis N .*$", "axis N  slot 4 | lane 32 | slot 8 shift x.0", text)
+    plan.write_text(text)
+    words = ["x=randn:3x1009", f"y={command.SCRATCH / 'y.npy'}", "--plan", plan, *ON]
+    outputs = []
+    for offset, said in ((0, "variant: x begins 16, y begins 16, x spaced 16, y spaced 16\n"),
+                         (1, "  x begins 16 does not hold: x begins 4 bytes past")):
+        run = croft("run", SOFTMAX, *words, "--offset", offset)
+        case(f"shifted_rows_offset_{offset}",
+             run.code == 0 and said in run.out and "check y: ok" in run.out, run)
+        outputs.append((command.SCRATCH / "y.npy").read_bytes())
+    case("shifted_rows_give_the_same_bytes", outputs[0] == outputs[1])
+    run = croft("emit", SOFTMAX, "N=1009", "--plan", plan, "--machine", "sm_90", "--assume",
+                "begins,spaced")
+    case("shifted_rows_look_at_no_address",
+         "/* Only for arguments with x begins 16, y begins 16, x spaced 16, y spaced 16. */"
+         in run.out and "is_aligned(" not in run.out, run)
+    run = croft("emit", SOFTMAX, "N=1009", "--plan", plan, "--machine", "sm_90", "--assume",
+                "spaced")
+    case("spacing_alone_serves_nothing", "Only for" not in run.out, run)
+
+
 def devices():
     """The pointers of the device decide, once the arrays are there."""
     kernel = put("copy.croft", "kernel copy(x: in f32[R, N], y: out f32[R, N]) {\n"
@@ -143,5 +168,6 @@ emitted()
 texts()
 simulated()
 partly()
+shifted()
 devices()
 command.finish()

@@ -5,6 +5,7 @@
 
 #include "compile/compile.h"
 #include "ir/clone.h"
+#include "ir/plan.h"
 #include "ir/print.h"
 #include "runtime/condition.h"
 #include "text/ir_parse.h"
@@ -74,6 +75,35 @@ static const struct {
      0,
      "x has 2056 bytes from one index of dimension 0 to the next"},
     {LAYOUT_CONDITION_ALIGNED, 8, 0x1000, 2, 2, {1028, 1}, 0, NULL},
+    {LAYOUT_CONDITION_BEGINS, 16, 0x1010, 2, 4, {1009, 1}, 0, NULL},
+    {LAYOUT_CONDITION_BEGINS,
+     16,
+     0x1008,
+     2,
+     4,
+     {4, 1},
+     0,
+     "x begins 8 bytes past a multiple of 16"},
+    /* extents are 2, 3, 5 */
+    {LAYOUT_CONDITION_SPACED, 16, 0x1004, 3, 4, {15, 5, 1}, 0, NULL},
+    {LAYOUT_CONDITION_SPACED, 16, 0x1004, 3, 4, {15, 9, 1}, 0, NULL},
+    {LAYOUT_CONDITION_SPACED, 16, 0x1004, 3, 4, {-17, 5, 1}, 0, NULL},
+    {LAYOUT_CONDITION_SPACED,
+     16,
+     0x1004,
+     3,
+     4,
+     {15, 6, 1},
+     0,
+     "x has 24 bytes from one index of dimension 1 to the next"},
+    {LAYOUT_CONDITION_SPACED,
+     16,
+     0x1004,
+     3,
+     4,
+     {16, 5, 1},
+     0,
+     "x has 64 bytes from one index of dimension 0 to the next"},
     {LAYOUT_CONDITION_MULTIPLE, 4, 0, 0, 0, {0}, 4096, NULL},
     {LAYOUT_CONDITION_MULTIPLE, 4, 0, 0, 0, {0}, 0, NULL},
     {LAYOUT_CONDITION_MULTIPLE, 4, 0, 0, 0, {0}, 1009, "x is 1009"},
@@ -88,7 +118,9 @@ static void conditions_are_examined_against_arguments(void **state) {
                                      {.address = examined[i].address,
                                       .rank = examined[i].rank,
                                       .element_bytes = examined[i].element_bytes}};
+        static const int64_t extents[] = {2, 3, 5};
         memcpy(tensors[1].strides, examined[i].strides, sizeof examined[i].strides);
+        memcpy(tensors[1].extents, extents, sizeof extents);
         int64_t sizes[2] = {1, examined[i].size};
         runtime_arguments arguments = {.tensors = tensors, .sizes = sizes};
         runtime_obstacle obstacle;
@@ -225,6 +257,59 @@ static void no_address_is_looked_at_under_conditions(void **state) {
     assert_int_equal(compile_specialise(&request, &result, all), COMPILE_OK);
     assert_int_equal(count_of(result.source_text, "is_aligned("), 0);
     assert_int_equal(count_of(result.source_text, " ? x["), elements);
+    compile_free(&result);
+}
+
+/* ---- rows that begin anywhere ---- */
+
+static const char shifted_kernel[] = "kernel k(x: in f32[R, N], y: out f32[R, N]) {\n"
+                                     "    program row: R\n"
+                                     "    y[row, :] = x[row, :] * 2.0\n"
+                                     "}\n";
+
+/* The kernel by a plan whose rows are shifted, of a width that no group divides. */
+static void compile_shifted(compile_request *request, compile_result *result, base_arena *arena) {
+    static base_source plan;
+    compile_result planned;
+    compile("k", shifted_kernel, 1009, "sm_90", request, &planned);
+    base_text text, line;
+    base_text_init(&text, arena);
+    base_text_init(&line, arena);
+    ir_plan_print(&line, planned.plan);
+    const char *axis = strstr(line.bytes, "axis N "), *rest = strchr(axis, '\n');
+    base_text_append(&text, line.bytes, (size_t)(axis - line.bytes));
+    base_text_string(&text, "axis N  slot 4 | lane 32 | step 8 shift x.0");
+    base_text_string(&text, rest);
+    compile_free(&planned);
+    plan = (base_source){.name = "k.plan", .text = text.bytes, .length = (size_t)text.length};
+    request->plan = &plan;
+    compile_run(request, result);
+    if (result->status != COMPILE_OK)
+        fail_msg("%s", result->diagnostics.items[0].message);
+}
+
+static void rows_that_begin_anywhere_need_no_alignment(void **state) {
+    fixture *f = *state;
+    compile_request request;
+    compile_result result;
+    compile_shifted(&request, &result, &f->arena);
+    assert_string_equal(
+        conditions_text(&f->arena, result.module, result.conditions, result.condition_count),
+        "x aligned 16, y aligned 16, x begins 16, y begins 16, x spaced 16, "
+        "y spaced 16");
+    bool holds[6] = {false, false, true, true, true, true};
+    assert_true(count_of(result.source_text, "is_aligned(") > 0);
+    assert_int_equal(compile_specialise(&request, &result, holds), COMPILE_OK);
+    assert_int_equal(result.module->condition_count, 4);
+    assert_int_equal(count_of(result.source_text, "is_aligned("), 0);
+    holds[2] = false; /* x begins anywhere: the spacing of y is that of x all the same */
+    assert_int_equal(compile_specialise(&request, &result, holds), COMPILE_OK);
+    assert_string_equal(conditions_text(&f->arena, result.module, result.module->conditions,
+                                        result.module->condition_count),
+                        "y begins 16, x spaced 16, y spaced 16");
+    holds[4] = false;
+    assert_int_equal(compile_specialise(&request, &result, holds), COMPILE_OK);
+    assert_ptr_equal(result.module, result.general);
     compile_free(&result);
 }
 
@@ -380,6 +465,23 @@ static int check_example(fixture *f, const char *name, const char *text, int64_t
     return m.killed;
 }
 
+static void mutants_of_shifted_rows_are_refused(void **state) {
+    fixture *f = *state;
+    compile_request request;
+    compile_result result;
+    compile_shifted(&request, &result, &f->arena);
+    const bool holds[6] = {false, false, true, true, true, true};
+    assert_int_equal(compile_specialise(&request, &result, holds), COMPILE_OK);
+    mutants m = {.f = f, .name = "shifted"};
+    m.module = ir_module_clone(&f->arena, result.module);
+    compile_free(&result);
+    accepted(&m, "the variant itself");
+    check_text(&m);
+    mutate_conditions(&m);
+    ir_region_walk(&m.module->body, strengthen, &m);
+    assert_true(m.killed >= 16);
+}
+
 static void mutants_of_the_variants_of_examples_are_refused(void **state) {
     static char text[1 << 14];
     static const int64_t widths[] = {0, 1009, 4096};
@@ -409,6 +511,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(only_what_holds_and_serves_is_assumed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_address_is_looked_at_under_conditions, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(rows_that_begin_anywhere_need_no_alignment, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(mutants_of_shifted_rows_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(mutants_of_the_variants_of_examples_are_refused, set_up,
                                         tear_down),
     };

@@ -107,8 +107,10 @@ static void make_arrays(const ir_module *m, const example_case *c, arrays *a) {
         a->tensors[p] = (runtime_tensor){.address = (uint64_t)(uintptr_t)a->got[i],
                                          .rank = parameter->value->type.rank,
                                          .element_bytes = base_dtype_size(parameter->dtype)};
-        for (int d = 0; d < parameter->value->type.rank; d++)
+        for (int d = 0; d < parameter->value->type.rank; d++) {
             a->words[word++] = a->tensors[p].strides[d] = stride[d];
+            a->tensors[p].extents[d] = extent[d];
+        }
         a->dtypes[i] = parameter->dtype;
         a->bytes[i] = count * base_dtype_size(parameter->dtype);
         assert_true(a->count <= ARRAYS_MAX && a->bytes[i] <= BYTES_MAX - 128);
