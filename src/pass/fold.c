@@ -177,23 +177,6 @@ static void fold_carries(fold_state *state, ir_op *op) {
 }
 
 /* ---- loops ---- */
-typedef enum trips { TRIPS_ANY, TRIPS_NONE, TRIPS_ONE } trips;
-
-/* By constant bounds. At level mapped carries have storage of their own: loops stay. */
-static trips trips_of(const fold_state *state, const ir_op *op) {
-    const ir_constant *bound[3];
-    for (int i = 0; i < 3; i++)
-        bound[i] = constant_of(op->operands[i]);
-    if (state->module->level == IR_MAPPED || bound[0] == NULL || bound[1] == NULL)
-        return TRIPS_ANY;
-    int64_t lo = bound[0]->integer, hi = bound[1]->integer;
-    if (lo >= hi)
-        return TRIPS_NONE;
-    bool one = bound[2] != NULL && bound[2]->integer > 0 &&
-               (uint64_t)hi - (uint64_t)lo <= (uint64_t)bound[2]->integer;
-    return one ? TRIPS_ONE : TRIPS_ANY;
-}
-
 /* Values can go on in place of one another all the way through the loop. */
 static bool passes_through(const fold_state *state, const ir_op *op) {
     const ir_region *body = op->regions[0];
@@ -210,21 +193,24 @@ static bool passes_through(const fold_state *state, const ir_op *op) {
 
 static void fold_region(fold_state *state, ir_region *region);
 
-/* A loop that runs once is its body; true when the op is gone. */
+/* A loop that runs once is its body; true when the op is gone. At level mapped carries have storage
+ * of their own, and loops stay. */
 static bool fold_loop(fold_state *state, ir_op *op) {
-    trips count = trips_of(state, op);
-    if (count == TRIPS_ANY || !passes_through(state, op))
+    pass_trips count = pass_loop_trips(op);
+    bool known = count == PASS_TRIPS_NONE || count == PASS_TRIPS_ONE;
+    if (!known || state->module->level == IR_MAPPED || !passes_through(state, op))
         return false;
     ir_region *body = op->regions[0];
-    for (int i = 0; i < body->argument_count && count == TRIPS_ONE; i++)
+    for (int i = 0; i < body->argument_count && count == PASS_TRIPS_ONE; i++)
         state->forward[body->arguments[i]->number] = op->operands[i == 0 ? 0 : 2 + i];
-    if (count == TRIPS_ONE)
+    if (count == PASS_TRIPS_ONE)
         fold_region(state, body);
     const ir_op *yield = ir_region_yield(body);
     for (int i = 0; i < op->result_count; i++)
         state->forward[op->results[i]->number] =
-            count == TRIPS_ONE ? yield->operands[i] : op->operands[3 + i];
-    for (ir_op *inner = body->first, *next; inner != yield && count == TRIPS_ONE; inner = next) {
+            count == PASS_TRIPS_ONE ? yield->operands[i] : op->operands[3 + i];
+    for (ir_op *inner = body->first, *next; inner != yield && count == PASS_TRIPS_ONE;
+         inner = next) {
         next = inner->next;
         ir_op_remove(inner);
         ir_op_insert_before(op, inner);

@@ -16,6 +16,15 @@ bool pass_fold_integers(const ir_op *op, const int64_t v[3], int64_t *result);
 /* The formula of an op on two sizes or constants; NULL when there is none. */
 const layout_extent *pass_fold_size(ir_module *module, const ir_op *op);
 
+/* SOME: at least one. */
+typedef enum pass_trips {
+    PASS_TRIPS_ANY,
+    PASS_TRIPS_NONE,
+    PASS_TRIPS_ONE,
+    PASS_TRIPS_SOME
+} pass_trips;
+pass_trips pass_loop_trips(const ir_op *loop);
+
 /* Attributes of pure ops and loads agree (not their operands and types). */
 bool pass_attributes_equal(const ir_op *a, const ir_op *b);
 /* What the attributes say, without names and value numbers. */

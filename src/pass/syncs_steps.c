@@ -12,6 +12,8 @@
  */
 #include "pass/syncs_internal.h"
 
+#include "pass/simplify.h"
+
 /* ---- building ---- */
 typedef struct list {
     syncs_step *first, *last;
@@ -66,20 +68,6 @@ static void build_access(syncs *s, ir_op *op, list *to, int depth) {
     BASE_PUSH(s->arena, s->accesses, s->access_count, s->access_capacity, access);
 }
 
-static bool is_constant(const ir_value *value, int64_t *number) {
-    const ir_op *op = value->definer;
-    bool constant = op != NULL && op->opcode == IR_CONSTANT;
-    *number = constant ? op->attributes.constant.integer : 0;
-    return constant;
-}
-
-static void count_trips(const ir_op *op, syncs_step *loop) {
-    int64_t lo, hi, step;
-    loop->runs = is_constant(op->operands[0], &lo) && is_constant(op->operands[1], &hi) && lo < hi;
-    loop->once = loop->runs && is_constant(op->operands[2], &step) && step >= 1 &&
-                 (uint64_t)hi - (uint64_t)lo <= (uint64_t)step;
-}
-
 /* A loop or branch without accesses is a step too: it may carry tokens until now. */
 static void build_region(syncs *s, ir_region *region, list *to, int depth) {
     for (ir_op *op = region->first; op != NULL; op = op->next) {
@@ -91,8 +79,9 @@ static void build_region(syncs *s, ir_region *region, list *to, int depth) {
         if (loop && has_access(s, op->regions[0]))
             add_place(s, to, op, depth);
         syncs_step *step = add(s, to, loop ? SYNCS_LOOP : SYNCS_BRANCH, op);
-        if (loop)
-            count_trips(op, step);
+        pass_trips trips = loop ? pass_loop_trips(op) : PASS_TRIPS_ANY;
+        step->once = trips == PASS_TRIPS_ONE;
+        step->runs = step->once || trips == PASS_TRIPS_SOME;
         for (int k = 0; k < op->region_count; k++) {
             list inside = {NULL, NULL};
             build_region(s, op->regions[k], &inside, depth + loop);
