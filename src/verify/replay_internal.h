@@ -67,7 +67,10 @@ typedef struct replay_tensor {
     int64_t extent[IR_MAX_RANK];
     int64_t cells;  /* -1: too many */
     int32_t *owner; /* out: 0, or the run and the lane that stored last */
-    bool maybe;     /* as above */
+    /* inout, where it is followed: 0, or the run and the lane that came to the cell; 0 as the lane:
+     * several. Of loads, and of stores. */
+    int32_t *reader, *writer;
+    bool maybe; /* as above */
 } replay_tensor;
 
 typedef struct replay_owner_room {

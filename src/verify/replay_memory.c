@@ -53,6 +53,35 @@ static void check_outputs(replay *r, const ir_op *op, const replay_tensor *tenso
             check_output(r, op, tensor, cell, lane_of(positions, p, slots));
 }
 
+/* Where lanes are not in lock step nothing orders one that loads a cell and one that stores it. */
+static void meet_at_cell(replay *r, const ir_op *op, int32_t *own, const int32_t *others,
+                         int32_t lane) {
+    int32_t first = r->run * (r->lanes + 1), before = *own - 1, other = *others - 1;
+    *own = 1 + first + (before < first || before == first + lane ? lane : 0);
+    if (other < first || other == first + lane || !replay_is_news(r, op))
+        return;
+    verify_report(
+        r->state, VERIFY_STORE_ONCE, op, "every cell loaded and stored by one lane",
+        "a cell is stored by one lane and loaded by another, which nothing orders on this "
+        "machine");
+}
+
+static void meet_at_cells(replay *r, const ir_op *op, const replay_tensor *tensor, int positions,
+                          int slots, const uint64_t *active, bool stores) {
+    if (tensor->reader == NULL || positions == 1 || !r->signing || op->attributes.access->unique ||
+        !replay_index_is_constant(r, op))
+        return;
+    const int64_t *cells = replay_cells(r, op, tensor, positions, slots);
+    r->work -= positions;
+    for (int p = 0; p < positions && cells != NULL; p++) {
+        if (!replay_bit(active, p) || cells[p] < 0)
+            continue;
+        int32_t *loaded = &tensor->reader[cells[p]], *stored = &tensor->writer[cells[p]];
+        meet_at_cell(r, op, stores ? stored : loaded, stores ? loaded : stored,
+                     lane_of(positions, p, slots));
+    }
+}
+
 void replay_load(replay *r, const ir_op *op) {
     replay_value *result = replay_of(r, op->results[0]);
     const replay_tensor *tensor = replay_tensor_of(r, op->operands[0]);
@@ -71,6 +100,9 @@ void replay_load(replay *r, const ir_op *op) {
     bool out = tensor != NULL && tensor->mode == IR_OUT;
     if (out && decided && tensor->owner != NULL)
         check_outputs(r, op, tensor, active);
+    if (tensor != NULL && decided)
+        meet_at_cells(r, op, tensor, result->positions, ir_type_slot_count(&op->results[0]->type),
+                      active, false);
     if (r->signing) {
         replay_marks_load(r, op, active, decided);
         return;
@@ -190,6 +222,8 @@ void replay_store(replay *r, const ir_op *op) {
         return;
     }
     check_observed(r, op, value, active, value->words);
+    meet_at_cells(r, op, tensor, value->positions, ir_type_slot_count(&ir_op_stored(op)->type),
+                  active, true);
     write_cells(r, op, tensor, value->positions, active);
 }
 

@@ -44,6 +44,16 @@ static int32_t *room_for_owners(replay *r, const replay_tensor *tensor) {
     return room->owner;
 }
 
+/* Of an inout tensor: which lanes load what others store. */
+static void follow_meetings(replay *r, replay_tensor *tensor) {
+    enum { MOST = 1 << 14 };
+    if (tensor->mode != IR_INOUT || tensor->reader != NULL || replay_in_step(r) ||
+        r->state->effort != VERIFY_EXHAUSTIVE || tensor->cells < 0 || tensor->cells > MOST)
+        return;
+    tensor->reader = BASE_NEW_ARRAY(r->arena, int32_t, 2 * tensor->cells + 1);
+    tensor->writer = tensor->reader + tensor->cells;
+}
+
 /* Outputs that are read, or stored to by lanes that run apart, need to know who wrote them. */
 static void follow_outputs(replay *r, const ir_region *region) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
@@ -51,6 +61,8 @@ static void follow_outputs(replay *r, const ir_region *region) {
         replay_tensor *tensor = follows ? replay_tensor_of(r, op->operands[0]) : NULL;
         if (tensor != NULL && tensor->mode == IR_OUT && tensor->owner == NULL && tensor->cells >= 0)
             tensor->owner = room_for_owners(r, tensor);
+        if (follows && tensor != NULL)
+            follow_meetings(r, tensor);
         for (int k = 0; k < op->region_count; k++)
             follow_outputs(r, op->regions[k]);
     }
