@@ -64,7 +64,9 @@ static bool read_module(opt_job *job) {
         hint_kernel_text(job, before);
         return false;
     }
-    if (job->diagnostics.count > before || !verify_module(written, NULL, &job->diagnostics))
+    /* whose text it is knows no other judge: with the effort of passes that are verified */
+    if (job->diagnostics.count > before ||
+        !verify_module_with(written, NULL, VERIFY_THOROUGH, &job->diagnostics))
         return false;
     job->module = text_ir_parse(&job->arena, &job->source, &job->diagnostics);
     return job->module != NULL;
