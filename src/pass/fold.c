@@ -191,16 +191,30 @@ static bool passes_through(const fold_state *state, const ir_op *op) {
     return equal;
 }
 
+/* Whether an array may be pushed to here alone: a pull behind it needs a push before, whether or
+ * not its value matters. */
+static bool pushes(const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (op->opcode == IR_PUSH)
+            return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (pushes(op->regions[i]))
+                return true;
+    }
+    return false;
+}
+
 static void fold_region(fold_state *state, ir_region *region);
 
-/* A loop that runs once is its body; true when the op is gone. At level mapped carries have storage
- * of their own, and loops stay. */
+/* A loop that runs once is its body, and one that never runs is gone, unless it pushes; true when
+ * the op is gone. At level mapped carries have storage of their own, and loops stay. */
 static bool fold_loop(fold_state *state, ir_op *op) {
     pass_trips count = pass_loop_trips(op);
     bool known = count == PASS_TRIPS_NONE || count == PASS_TRIPS_ONE;
-    if (!known || state->module->level == IR_MAPPED || !passes_through(state, op))
-        return false;
     ir_region *body = op->regions[0];
+    if (!known || state->module->level == IR_MAPPED || !passes_through(state, op) ||
+        (count == PASS_TRIPS_NONE && pushes(body)))
+        return false;
     for (int i = 0; i < body->argument_count && count == PASS_TRIPS_ONE; i++)
         state->forward[body->arguments[i]->number] = op->operands[i == 0 ? 0 : 2 + i];
     if (count == PASS_TRIPS_ONE)

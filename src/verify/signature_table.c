@@ -445,7 +445,7 @@ static entry as_partial(signature_table *table, ir_opcode opcode, signature a) {
 }
 
 static signature noted_partial(signature_table *table, entry content) {
-    /* not as the element is mixed in the sum: one element is another partial result than it twice */
+    /* not as the element is mixed in the sum: once is another partial result than twice */
     uint64_t only = content.only != SIGNATURE_UNKNOWN ? ~entry_of(table, content.only)->hash : 0;
     content.hash = mixed(content.sum + ((uint64_t)content.joined << 56) + mixed(only));
     return noted(table, &content);
