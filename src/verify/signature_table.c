@@ -18,6 +18,7 @@ enum {
     SHORT = 8,         /* a set that may be there twice */
     FEW = 1 << 16,     /* entries of a table where that is so */
     SETTLED = 64,      /* partial results whose sources are remembered */
+    SCALES = 16,       /* literals that partial results were joined with, likewise */
     SEGMENT = 1 << 11, /* entries that are allocated at once; they stay where they are */
     POOL = 1 << 12     /* names that are allocated at once */
 };
@@ -63,7 +64,9 @@ struct signature_table {
     entry **segments;
     int64_t segment_count, segment_capacity;
     int64_t count;
-    settling settled[SETTLED];       /* of late */
+    settling settled[SETTLED]; /* of late */
+    uint64_t scales[SCALES];   /* what such a literal adds to a sum */
+    int scale_count;
     uint64_t prefix[2], prefix_name; /* of the last source: its words but the last */
     bucket *buckets;                 /* a power of two of them */
     int64_t bucket_count, placed;
@@ -202,6 +205,7 @@ void signature_table_clear(signature_table *table) {
     memset(table->buckets, 0, sizeof(bucket) * BUCKETS);
     memset(table->numbers, 0, sizeof(uint32_t) * NUMBERS);
     memset(table->settled, 0, sizeof table->settled);
+    table->scale_count = 0;
     table->count = 0;
     table->pool = table->first_pool;
     table->pool_used = 0;
@@ -410,9 +414,25 @@ static signature union_of_sets(signature_table *table, signature a, signature b)
     return place != NULL ? entered(table, place, &content) : noted(table, &content);
 }
 
+/* Whether `scaled` is the partial result `plain`, joined with a literal. */
+static bool is_scaled(const signature_table *table, signature scaled, signature plain) {
+    const entry *x = entry_of(table, scaled), *y = entry_of(table, plain);
+    if (x->kind != ENTRY_PARTIAL || y->kind != ENTRY_PARTIAL || x->joined != y->joined)
+        return false;
+    for (int i = 0; i < SCALES && i < table->scale_count; i++)
+        if (x->sum - y->sum == table->scales[i])
+            return true;
+    return false;
+}
+
+/* A reduction or the same scaled, as math functions choose, is computed from the reduction. */
 signature signature_union(signature_table *table, signature a, signature b) {
     if (a == SIGNATURE_UNKNOWN || b == SIGNATURE_UNKNOWN)
         return SIGNATURE_UNKNOWN;
+    if (is_scaled(table, a, b))
+        a = b;
+    else if (is_scaled(table, b, a))
+        b = a;
     a = signature_settled(table, a);
     b = signature_settled(table, b);
     bool constant_a = is_constant(table, a), constant_b = is_constant(table, b);
@@ -487,6 +507,13 @@ static bool is_partial(const signature_table *table, signature a, ir_opcode opco
     return entry_of(table, a)->kind == ENTRY_PARTIAL && entry_of(table, a)->joined == opcode;
 }
 
+static void remember_scale(signature_table *table, uint64_t scale) {
+    for (int i = 0; i < SCALES && i < table->scale_count; i++)
+        if (table->scales[i] == scale)
+            return;
+    table->scales[table->scale_count++ % SCALES] = scale;
+}
+
 /* A constant meets a value: the identity begins a partial result. */
 static signature constant_joined(signature_table *table, ir_opcode opcode, base_dtype dtype,
                                  signature constant, signature b) {
@@ -494,6 +521,8 @@ static signature constant_joined(signature_table *table, ir_opcode opcode, base_
         return SIGNATURE_UNKNOWN;
     bool neutral =
         constant != SIGNATURE_CONSTANT && is_identity(entry_of(table, constant), opcode, dtype);
+    if (is_partial(table, b, opcode) && !neutral && constant != SIGNATURE_CONSTANT)
+        remember_scale(table, mixed(entry_of(table, constant)->hash));
     if (is_partial(table, b, opcode))
         return neutral ? b : added(table, opcode, b, constant);
     return neutral ? noted_partial(table, as_partial(table, opcode, b))
