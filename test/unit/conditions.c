@@ -2,6 +2,7 @@
  * that does not follow from them: of the variants of every example each condition is taken away or
  * weakened, and each fact about an access strengthened, and the verifier refuses the module. */
 #include "arena_fixture.h"
+#include "example_files.h"
 
 #include "compile/compile.h"
 #include "ir/clone.h"
@@ -11,7 +12,6 @@
 #include "text/ir_parse.h"
 #include "verify/verify.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -483,23 +483,14 @@ static void mutants_of_shifted_rows_are_refused(void **state) {
 }
 
 static void mutants_of_the_variants_of_examples_are_refused(void **state) {
-    static char text[1 << 14];
+    static example_files files;
     static const int64_t widths[] = {0, 1009, 4096};
     int killed = 0, examples = 0;
-    DIR *folder = opendir(CROFT_SOURCE_DIR "/examples");
-    assert_non_null(folder);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        char path[1024];
-        if (strstr(entry->d_name, ".croft") == NULL)
-            continue;
-        snprintf(path, sizeof path, CROFT_SOURCE_DIR "/examples/%s", entry->d_name);
-        FILE *file = fopen(path, "rb");
-        assert_non_null(file);
-        text[fread(text, 1, sizeof text - 1, file)] = '\0';
-        fclose(file);
-        killed += check_example(*state, entry->d_name, text, widths[examples++ % 3]);
+    example_files_open(&files);
+    while (example_files_next(&files)) {
+        killed += check_example(*state, files.name, files.text, widths[examples++ % 3]);
     }
-    closedir(folder);
+    example_files_close(&files);
     assert_true(killed >= 150);
 }
 

@@ -7,12 +7,13 @@
  *
  *     CROFT_SEED=7 unit_cuda_compile     random programs of another seed
  */
+#include "example_files.h"
+
 #include "compile/compile.h"
 #include "target/target.h"
 #include "text/ir_parse.h"
 #include "thread_program.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,37 +127,20 @@ static void compile_example(const char *name, const base_source *source, const m
     compile_free(&result);
 }
 
-static char *read_file(const char *path) {
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    char *text = calloc(1, 1 << 16);
-    assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
-    fclose(file);
-    return text;
-}
-
 static void every_example_is_compiled_without_a_word(void **state) {
     (void)state;
+    static example_files files;
     int rows = 0;
-    DIR *folder = opendir(CROFT_SOURCE_DIR "/examples");
-    assert_non_null(folder);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        char path[1024];
-        if (strstr(entry->d_name, ".croft") == NULL)
-            continue;
-        snprintf(path, sizeof path, CROFT_SOURCE_DIR "/examples/%s", entry->d_name);
-        char *text = read_file(path);
-        base_source source = {.name = entry->d_name, .text = text, .length = strlen(text)};
+    example_files_open(&files);
+    while (example_files_next(&files)) {
+        base_source source = {.name = files.name, .text = files.text, .length = strlen(files.text)};
         for (int i = 0; i < 2; i++) {
-            compile_example(entry->d_name, &source, machines()[i], PLANNER_ROW, 0, &rows);
-            compile_example(entry->d_name, &source, machines()[i], PLANNER_FALLBACK, 0, &rows);
+            compile_example(files.name, &source, machines()[i], PLANNER_ROW, 0, &rows);
+            compile_example(files.name, &source, machines()[i], PLANNER_FALLBACK, 0, &rows);
         }
-        compile_example(entry->d_name, &source, machines()[1], PLANNER_ROW, COMPILE_ASSUME_ALL,
-                        &rows);
-        free(text);
+        compile_example(files.name, &source, machines()[1], PLANNER_ROW, COMPILE_ASSUME_ALL, &rows);
     }
-    closedir(folder);
+    example_files_close(&files);
     assert_true(rows >= 30);
 }
 

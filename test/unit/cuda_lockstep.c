@@ -11,7 +11,6 @@
 #include "runtime/condition.h"
 #include "sim/thread.h"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,6 +22,7 @@
 #include <cmocka.h>
 
 #include "cuda_lockstep.h"
+#include "example_files.h"
 
 enum { SKIPPED = 77, ROWS = 3, ARRAYS_MAX = 8, WORDS_MAX = 64, BYTES_MAX = 1 << 19 };
 
@@ -227,7 +227,7 @@ static void run_case(const base_source *source, const example_case *c, arrays *a
 
 static void every_example_gives_the_bytes_of_the_simulator(void **state) {
     (void)state;
-    static char text[1 << 14];
+    static example_files files;
     arrays a;
     int runs = 0, variants = 0;
     size_t examples = 0;
@@ -237,24 +237,15 @@ static void every_example_gives_the_bytes_of_the_simulator(void **state) {
         a.memory[1][i] = aligned_alloc(64, BYTES_MAX);
         assert_true(a.memory[0][i] != NULL && a.memory[1][i] != NULL);
     }
-    DIR *folder = opendir(CROFT_SOURCE_DIR "/examples");
-    assert_non_null(folder);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        char path[1024];
-        if (strstr(entry->d_name, ".croft") == NULL)
-            continue;
-        snprintf(path, sizeof path, CROFT_SOURCE_DIR "/examples/%s", entry->d_name);
-        FILE *file = fopen(path, "rb");
-        assert_non_null(file);
-        text[fread(text, 1, sizeof text - 1, file)] = '\0';
-        fclose(file);
-        base_source source = {.name = entry->d_name, .text = text, .length = strlen(text)};
+    example_files_open(&files);
+    while (example_files_next(&files)) {
+        base_source source = {.name = files.name, .text = files.text, .length = strlen(files.text)};
         for (size_t i = 0; i < CASES; i++)
             if (all || i % 3 == examples % 3)
                 run_case(&source, &cases[i], &a, &runs, &variants);
         examples++;
     }
-    closedir(folder);
+    example_files_close(&files);
     assert_true(runs >= (all ? 100 : 30) && variants >= (all ? 25 : 8));
     for (int i = 0; i < ARRAYS_MAX; i++) {
         free(a.memory[0][i]);

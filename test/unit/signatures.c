@@ -24,6 +24,17 @@ static void a_hash_is_the_same_before_and_after_the_table_grows(void **state) {
     }
 }
 
+static void an_element_twice_is_another_result_than_once(void **state) {
+    fixture *f = *state;
+    signature_table *table = signature_table_create(&f->arena);
+    const uint64_t words[] = {7, 1};
+    signature element = signature_source(table, words, 2), zero = signature_number(table, 0);
+    signature once = signature_joined(table, IR_ADD, BASE_F32, zero, element);
+    signature twice = signature_joined(table, IR_ADD, BASE_F32, once, element);
+    assert_false(signature_agrees(table, once, twice));
+    assert_true(signature_hash(table, once) != signature_hash(table, twice));
+}
+
 static void a_cleared_table_names_the_same_things_alike(void **state) {
     fixture *f = *state;
     signature_table *table = signature_table_create(&f->arena);
@@ -35,6 +46,8 @@ static void a_cleared_table_names_the_same_things_alike(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_hash_is_the_same_before_and_after_the_table_grows, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_element_twice_is_another_result_than_once, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_cleared_table_names_the_same_things_alike, set_up,
                                         tear_down),
