@@ -72,14 +72,19 @@ typedef struct lower_shared {
 #define LOWER_AXIS_LIMIT (INT64_C(1) << 62)
 enum { LOWER_SHARED_BUCKETS = 1024, LOWER_SHARED_OPERANDS = 3, LOWER_BUDGET = 1 << 18 };
 
-/* How programs divide a tensor: program index = (index of a dimension - offset) // stride, modulo
- * what lies above it. See lower_owner.c. */
+/* How one access divides its tensor among the programs: index = offset + strides * programs + rest.
+ * See lower_owner.c. */
+typedef struct lower_division {
+    const layout_extent *offset;                  /* NULL: of no such form */
+    const layout_extent *stride[IR_MAX_PROGRAMS]; /* of the program's own number */
+    bool finds[IR_MAX_PROGRAMS];                  /* what is left is less than the stride */
+} lower_division;
+
 typedef struct lower_owner {
-    bool known;
-    base_location location;         /* of the first access */
-    int dimension[IR_MAX_PROGRAMS]; /* -1: of no dimension alone */
-    const layout_extent *stride[IR_MAX_PROGRAMS];
-    const layout_extent *offset[IR_MAX_PROGRAMS];
+    base_location location;
+    int rank;
+    lower_division division[IR_MAX_RANK]; /* of each index */
+    const struct lower_owner *next;       /* of another access */
 } lower_owner;
 
 typedef struct lowerer {
@@ -106,7 +111,7 @@ typedef struct lowerer {
     bool *seen;         /* by name id, all false between uses */
     bool *is_width;     /* symbols that stand in the extent of a tile of the body */
     bool *stored;       /* by module parameter */
-    lower_owner *owners;
+    const lower_owner **owners;
     const text_layout *layout; /* the first that is used: all have its threads */
 } lowerer;
 

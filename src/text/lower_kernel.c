@@ -202,7 +202,7 @@ static ir_module *lower_once(base_arena *arena, const text_kernel *kernel,
     l->names = BASE_NEW_ARRAY(arena, lower_binding, kernel->file->name_count + 1);
     l->seen = BASE_NEW_ARRAY(arena, bool, kernel->file->name_count + 1);
     l->stored = BASE_NEW_ARRAY(arena, bool, kernel->module_count + 1);
-    l->owners = BASE_NEW_ARRAY(arena, lower_owner, kernel->module_count + 1);
+    l->owners = BASE_NEW_ARRAY(arena, const lower_owner *, kernel->module_count + 1);
     l->module = ir_module_create(arena, kernel->name->text, kernel->file->source);
     l->builder = (ir_builder){l->module, &l->module->body, kernel->location};
     range_init(&l->range, arena, l->module, bindings->sizes);

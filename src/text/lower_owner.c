@@ -10,7 +10,14 @@
  *     y[i : +64], program step 64   i + e with 0 <= e < 64 finds i, then e
  *
  * Whatever another program may hold differently (loop indices, loaded values) is an unknown where
- * programs are told apart. Two accesses of one tensor must divide it among the programs alike.
+ * programs are told apart.
+ *
+ * Any two accesses of one tensor must divide it among the programs alike: where they come to one
+ * cell, an index of one form in both, offset + strides * programs + rest with 0 <= rest < stride,
+ * makes a program of the one the same program of the other; then that one may stand in the next.
+ *
+ *     z[:, row]     z[row, row]     dimension 1 finds row in both
+ *     z[row, i]     z[row, i + 1]   row is found, i is not: refused
  */
 #include "text/lower_internal.h"
 
@@ -24,7 +31,6 @@ typedef struct solver {
     int dimensions; /* the first equations are the tensor's indices */
     int32_t solved[SOLVED_LIMIT];
     int solved_count;
-    lower_owner owner; /* found on the way */
 } solver;
 
 /* ---- what is known ---- */
@@ -124,19 +130,6 @@ static bool finds(const solver *s, range_poly stride, range_poly rest) {
     return range_proves_not_negative(s->range, &rest) && range_proves_not_negative(s->range, &room);
 }
 
-static void note_owner(solver *s, int equation, const range_atom *atom, const range_poly *stride) {
-    if (atom->kind != RANGE_PROGRAM || equation >= s->dimensions)
-        return;
-    range_poly offset = range_constant(0);
-    const range_poly *p = &s->equations[equation];
-    for (int32_t t = 0; t < p->count; t++)
-        if (term_known(s, &p->terms[t], true))
-            push_term(&offset, p->terms[t]);
-    s->owner.dimension[atom->number] = equation;
-    s->owner.stride[atom->number] = range_to_extent(s->range, stride);
-    s->owner.offset[atom->number] = range_to_extent(s->range, &offset);
-}
-
 /* One more unknown from one equation. */
 static bool solve_equation(solver *s, int equation) {
     const range_poly *p = &s->equations[equation];
@@ -151,7 +144,6 @@ static bool solve_equation(solver *s, int equation) {
             range_poly stride = range_scale(factor, unit_of(s, atom));
             if (!finds(s, stride, rest))
                 continue;
-            note_owner(s, equation, atom, &stride);
             s->solved[s->solved_count++] = v;
             return true;
         }
@@ -190,8 +182,6 @@ static void solve(solver *s) {
 
 static void begin(lowerer *l, solver *s, bool elements, const lower_access *access) {
     *s = (solver){.range = &l->range, .elements = elements, .dimensions = access->access->rank};
-    for (int i = 0; i < IR_MAX_PROGRAMS; i++)
-        s->owner.dimension[i] = -1;
     range_begin(&l->range, RANGE_SIZES_KNOWN);
     int axis = 0;
     for (int d = 0; d < access->access->rank; d++) {
@@ -238,39 +228,100 @@ static int find_lost_axis(lowerer *l, solver *s, const ir_type *shape) {
 
 /* ---- the two questions ---- */
 
-static bool same_owner(const lower_owner *a, const lower_owner *b, int programs) {
+/* Takes one program out of a term: its number, -1 when there is none. */
+static int take_program(const solver *s, range_term *term) {
+    for (int32_t i = 0; i < term->degree; i++) {
+        const range_atom *atom = s->range->atoms[term->atoms[i]];
+        if (atom->kind != RANGE_PROGRAM)
+            continue;
+        for (int32_t j = i + 1; j < term->degree; j++)
+            term->atoms[j - 1] = term->atoms[j];
+        term->degree--;
+        return (int)atom->number;
+    }
+    return -1;
+}
+
+/* An index as offset + strides * programs + rest, where the rest is what programs may hold
+ * differently. */
+static void note_division(lowerer *l, const solver *s, const range_poly *p,
+                          lower_division *division) {
+    range_poly offset = range_constant(0), rest = range_constant(0);
+    range_poly stride[IR_MAX_PROGRAMS];
+    int programs = l->module->program_count;
     for (int i = 0; i < programs; i++)
-        if (a->dimension[i] != b->dimension[i] || a->stride[i] != b->stride[i] ||
-            a->offset[i] != b->offset[i] || a->dimension[i] < 0 || a->stride[i] == NULL ||
-            a->offset[i] == NULL)
+        stride[i] = range_constant(0);
+    for (int32_t t = 0; t < p->count; t++) {
+        range_term term = p->terms[t];
+        int program = take_program(s, &term);
+        if (!term_known(s, &term, true))
+            push_term(&rest, p->terms[t]);
+        else
+            push_term(program < 0 ? &offset : &stride[program], term);
+    }
+    division->offset =
+        p->valid && offset.valid && rest.valid ? range_to_extent(s->range, &offset) : NULL;
+    for (int i = 0; i < programs; i++) {
+        range_poly unit = range_scale(stride[i], l->module->programs[i].step);
+        division->stride[i] = unit.valid ? range_to_extent(s->range, &unit) : NULL;
+        division->finds[i] = unit.valid && unit.count > 0 && finds(s, unit, rest);
+    }
+}
+
+/* The same index in two accesses finds the program, should the `same` ones be the same. */
+static bool both_find(const lowerer *l, const lower_division *a, const lower_division *b,
+                      int program, const bool *same) {
+    if (!a->finds[program] || !b->finds[program] || a->offset == NULL || a->offset != b->offset)
+        return false;
+    for (int i = 0; i < l->module->program_count; i++) {
+        if (a->stride[i] == NULL || a->stride[i] != b->stride[i])
             return false;
+        if (i != program && !same[i] && !layout_extent_is(&l->module->extents, a->stride[i], 0))
+            return false;
+    }
     return true;
 }
 
-/* The tensor is divided as by its other accesses. */
-static bool check_owner(lowerer *l, const text_expression *node, int parameter, solver *s) {
-    lower_owner *first = &l->owners[parameter];
-    s->owner.location = node->location;
-    for (int i = 0; i < l->module->program_count; i++) { /* one program: nothing to divide */
-        if (!is_one(l->module->programs[i].extent))
-            continue;
-        s->owner.dimension[i] = 0;
-        s->owner.stride[i] = s->owner.offset[i] = layout_extent_constant(&l->module->extents, 0);
+static bool divide_alike(const lowerer *l, const lower_owner *a, const lower_owner *b) {
+    int programs = l->module->program_count, count = 0;
+    bool same[IR_MAX_PROGRAMS] = {false};
+    for (int i = 0; i < programs; i++) {
+        same[i] = is_one(l->module->programs[i].extent); /* one program: nothing to divide */
+        count += same[i];
     }
+    for (bool progress = true; progress && count < programs;) {
+        progress = false;
+        for (int d = 0; d < a->rank; d++)
+            for (int i = 0; i < programs; i++)
+                if (!same[i] && both_find(l, &a->division[d], &b->division[d], i, same)) {
+                    same[i] = progress = true;
+                    count++;
+                }
+    }
+    return count == programs;
+}
+
+/* The tensor is divided as by its other accesses. */
+static bool check_owner(lowerer *l, const text_expression *node, int parameter, const solver *s) {
     if (l->speculating)
         return true;
-    if (!first->known) {
-        *first = s->owner;
-        first->known = true;
-        return true;
-    }
-    if (same_owner(first, &s->owner, l->module->program_count))
+    lower_owner *owner = BASE_NEW(l->arena, lower_owner);
+    owner->location = node->location;
+    owner->rank = s->dimensions;
+    for (int d = 0; d < s->dimensions; d++)
+        note_division(l, s, &s->equations[d], &owner->division[d]);
+    const lower_owner *other = l->owners[parameter];
+    while (other != NULL && divide_alike(l, other, owner))
+        other = other->next;
+    owner->next = l->owners[parameter];
+    l->owners[parameter] = owner;
+    if (other == NULL)
         return true;
     base_diagnostic *item = lower_report(
         l, "program-overlap", node->location,
         "two accesses of `%s` divide it differently among the programs", node->left->name->text);
-    item->found = lower_text(l, "the other one is at %d:%d", (int)first->location.line,
-                             (int)first->location.column);
+    item->found = lower_text(l, "the other one is at %d:%d", (int)other->location.line,
+                             (int)other->location.column);
     item->hint = "programs run in any order: let each touch cells of its own only";
     return false;
 }
