@@ -1,0 +1,124 @@
+/* Cost models: what a candidate plan is estimated to cost, and because of what.
+ *
+ * A model is a pure function of typed facts: no IR, no machine handle, no state. The planner fills
+ * the facts of each candidate (planner/facts.h); tests fill them by hand, also with facts that were
+ * recorded elsewhere. A fact that is not known makes the models that need it unavailable, never
+ * wrong.
+ *
+ *     facts of softmax 1024x4096, W = 256, V = 4     analytic: 16/Q + rounds + 2 * R * S
+ *                                                    cuda:     memory 6.9 us + exchange 0.9 us + ..
+ *
+ * Coefficients are data: each model has its own, and a file can replace them
+ * (cost_coefficients_parse).
+ */
+#ifndef PLANNER_COST_COST_H
+#define PLANNER_COST_COST_H
+
+#include "base/arena.h"
+#include "base/diagnostic.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { COST_MAX_DOMAINS = 64, COST_MAX_CAUSES = 12 };
+#define COST_UNKNOWN (-1) /* of any fact below */
+
+/* One pass over elements: a sweep, or work beside the sweeps that one lane does for all. */
+typedef struct cost_domain {
+    int64_t elements;
+    int64_t times; /* that it runs for each program: in a loop more than once */
+} cost_domain;
+
+/* What one candidate does. Bytes are of logical accesses: each element that an access reads or
+ * writes, once for each time that its sweep runs; they say nothing of caches. */
+typedef struct cost_facts {
+    /* the program */
+    int64_t programs; /* that run; where the call decides, as many as fill the machine */
+    cost_domain domains[COST_MAX_DOMAINS];
+    int domain_count;
+    int reductions;    /* over the row axis; in a loop once for each trip */
+    int element_bytes; /* of the widest accesses of the row */
+    /* the mapping */
+    int subgroup;          /* lanes of one: 32 on GPUs */
+    int64_t workers;       /* W: lanes of one program */
+    int64_t vector;        /* V: neighbours that a worker owns */
+    int64_t unroll;        /* U */
+    int64_t packed;        /* P: programs of a group */
+    int64_t private_slots; /* values that a worker keeps past a sweep, of all tiles together */
+    int64_t private_bytes; /* read and written of them by one worker */
+    int64_t live_slots;    /* values that a worker holds at once, at most: an estimate */
+    int64_t scratch_bytes; /* of a group */
+    int64_t barriers;      /* that a group waits at, for all programs of one round of it */
+    int64_t shuffles;      /* of one subgroup, for one program */
+    /* the memory, bytes for one program */
+    int64_t read_bytes;        /* first reads of what belongs to the program */
+    int64_t reread_bytes;      /* reads of what an earlier sweep has read */
+    int64_t shared_read_bytes; /* reads of what all programs read: weights */
+    int64_t write_bytes;
+    int64_t worker_bytes;     /* read and written by the worker with most to do */
+    int64_t accesses;         /* instructions that one worker issues for all those */
+    int64_t guarded_accesses; /* of them under a mask of their own */
+    int64_t sectors;          /* of 32 bytes that accesses of a program touch, each time anew */
+    int64_t bytes_in_flight;  /* that one worker can have asked for before it waits */
+    /* arithmetic, elements for one program */
+    int64_t exps, divisions, square_roots, other_ops;
+    bool native_math, reciprocals;
+} cost_facts;
+
+/* What the models must know of a machine; 0: not known. */
+typedef struct cost_machine {
+    int64_t processors;      /* multiprocessors, cores */
+    int64_t threads_limit;   /* resident on one processor */
+    int64_t groups_limit;    /* resident on one processor */
+    int64_t registers;       /* of one processor, of 32 bits */
+    int64_t scratch_bytes;   /* of one processor */
+    int64_t cache_bytes;     /* the last level, of the device */
+    double memory_bandwidth; /* bytes a second, reads and writes mixed */
+    double cache_bandwidth;  /* bytes a second, last level */
+    double clock;            /* cycles a second */
+    double latency_seconds;  /* of a read from memory */
+} cost_machine;
+
+typedef struct cost_cause {
+    const char *name; /* memory, exchange, arithmetic, launch, ...: a constant text */
+    double amount;    /* in the model's unit */
+} cost_cause;
+
+typedef struct cost_estimate {
+    bool available;
+    const char *missing; /* not available: the fact that is not known */
+    double total;        /* lower is better */
+    bool is_time;        /* in microseconds; else a score of no unit */
+    cost_cause causes[COST_MAX_CAUSES];
+    int cause_count;
+} cost_estimate;
+
+typedef enum cost_model {
+    COST_ANALYTIC,
+    COST_SERVICE,
+    COST_CUDA,
+    COST_CPU,
+    COST_MODEL_COUNT
+} cost_model;
+
+/* NULL past the end; `analytic`, `service`, `cuda`, `cpu`. */
+const char *cost_model_name(cost_model model);
+bool cost_model_find(const char *name, cost_model *model);
+
+/* Named coefficients of all models; the defaults are rows of coefficients.def. */
+typedef struct cost_coefficients cost_coefficients;
+const cost_coefficients *cost_coefficients_default(void);
+/* Lines `service.D 3.29`, `# comment`; every name must be a known one and no value negative. NULL:
+ * the diagnostics say why. What a file does not name keeps its default. */
+const cost_coefficients *cost_coefficients_parse(base_arena *arena, const base_source *source,
+                                                 base_diagnostics *diagnostics);
+/* Canonical text of all coefficients; cost_coefficients_parse reads it. */
+void cost_coefficients_print(base_text *out, const cost_coefficients *coefficients);
+
+cost_estimate cost_of(cost_model model, const cost_facts *facts, const cost_machine *machine,
+                      const cost_coefficients *coefficients);
+
+/* Values that a worker keeps of a tile with n elements: floor(n/(W*V))*V + min(n mod (W*V), V). */
+int64_t cost_slots(int64_t elements, int64_t workers, int64_t vector);
+
+#endif
