@@ -73,8 +73,9 @@ static void write_head(page *p) {
     p->label = "program";
     begin_line(p, 0);
     base_text_format(p->out, "canonical %016llx", (unsigned long long)report->canonical_hash);
-    for (int i = 0; i < report->plan->axis_count; i++) {
-        const ir_plan_axis *axis = &report->plan->axes[i];
+    const ir_plan_list *axes = &report->plan->of[IR_PLAN_AXIS];
+    for (int64_t i = 0; i < axes->count; i++) {
+        const ir_plan_line *axis = &axes->lines[i];
         if (i >= report->module->axis_count || !report->module->axes[i].is_program)
             continue;
         base_text_format(p->out, "; %s: ", axis->anchor);

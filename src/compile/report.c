@@ -145,11 +145,8 @@ static const char *storage_of(const report_state *state, const char *anchor) {
         [IR_STORAGE_NONE] = "sweep",          [IR_STORAGE_REGISTERS] = "registers",
         [IR_STORAGE_PRIVATE] = "private",     [IR_STORAGE_RELOAD] = "reload",
         [IR_STORAGE_RECOMPUTE] = "recompute", [IR_STORAGE_OUTPUT] = "output"};
-    const ir_plan *plan = state->report->plan;
-    for (int i = 0; i < plan->keep_count; i++)
-        if (strcmp(plan->keeps[i].anchor, anchor) == 0)
-            return names[plan->keeps[i].storage];
-    return names[IR_STORAGE_NONE];
+    const ir_plan_line *keep = ir_plan_find(state->report->plan, IR_PLAN_KEEP, anchor);
+    return names[keep != NULL ? keep->storage : IR_STORAGE_NONE];
 }
 
 typedef struct store_search {

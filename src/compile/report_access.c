@@ -139,11 +139,11 @@ static bool is_counted(const compile_report *report, const ir_op *op) {
 
 /* The value that the plan lets wait in a tensor; NULL: none. */
 static const char *waiting_in(compile_report *report, const char *tensor) {
-    const ir_plan *plan = report->plan;
-    for (int i = 0; i < plan->keep_count; i++) {
-        const ir_plan_keep *keep = &plan->keeps[i];
+    const ir_plan_list *keeps = &report->plan->of[IR_PLAN_KEEP];
+    for (int64_t i = 0; i < keeps->count; i++) {
+        const ir_plan_line *keep = &keeps->lines[i];
         const compile_report_access *store =
-            keep->access != NULL ? find_access(report, keep->access) : NULL;
+            keep->of != NULL ? find_access(report, keep->of) : NULL;
         if (store != NULL && strcmp(store->tensor, tensor) == 0)
             return keep->anchor;
     }

@@ -260,9 +260,9 @@ static void add_conversion(report_state *state, const ir_op *op) {
     const compile_report_value *result = compile_report_find(report, row.result);
     row.source_layout = source != NULL ? source->layout : "none";
     row.result_layout = result != NULL ? result->layout : "none";
-    for (int i = 0; i < report->plan->convert_count; i++)
-        if (strcmp(report->plan->converts[i].anchor, op->anchor) == 0)
-            row.mechanism = report->plan->converts[i].mechanism;
+    const ir_plan_line *line = ir_plan_find(report->plan, IR_PLAN_CONVERT, op->anchor);
+    if (line != NULL)
+        row.mechanism = line->mechanism;
     if (from != NULL && to != NULL)
         set_prices(state, op, from, to, &row);
     row.scratch_bytes = scratch_of(report, op->anchor);

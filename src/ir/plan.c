@@ -17,39 +17,106 @@
 #include "ir/print.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Columns that the longest anchor may push the decisions to. */
 enum { WIDEST_COLUMN = 40 };
 
+static const char *const kind_names[] = {
+#define PLAN_KIND(id, word, of, decision) [IR_PLAN_##id] = (word),
+#include "ir/plan_kinds.def"
+#undef PLAN_KIND
+};
+
 static const char *const math_names[] = {[IR_MATH_PORTABLE] = "portable"};
+
+const char *ir_plan_kind_name(ir_plan_kind kind) {
+    return kind_names[kind];
+}
 
 const char *ir_math_form_name(ir_math_form form) {
     return math_names[form];
 }
 
-static void widen(int64_t *column, const char *kind, const char *anchor) {
-    int64_t width = (int64_t)(strlen(kind) + 1 + strlen(anchor) + 2);
-    if (width > *column && width <= WIDEST_COLUMN)
-        *column = width;
+/* ---- lines ---- */
+ir_plan_line *ir_plan_add(base_arena *arena, ir_plan *plan, ir_plan_kind kind, const char *anchor) {
+    ir_plan_list *list = &plan->of[kind];
+    BASE_PUSH(arena, list->lines, list->count, list->capacity, (ir_plan_line){.anchor = anchor});
+    return &list->lines[list->count - 1];
+}
+
+static int64_t line_number(const ir_plan *plan, ir_plan_kind kind, const char *anchor) {
+    const ir_plan_list *list = &plan->of[kind];
+    for (int64_t i = 0; anchor != NULL && i < list->count; i++)
+        if (strcmp(list->lines[i].anchor, anchor) == 0)
+            return i;
+    return -1;
+}
+
+ir_plan_line *ir_plan_find(const ir_plan *plan, ir_plan_kind kind, const char *anchor) {
+    int64_t number = line_number(plan, kind, anchor);
+    return number < 0 ? NULL : &plan->of[kind].lines[number];
+}
+
+/* ---- text ---- */
+/* Who is named by a decision: by the anchor, or by the number of its line. */
+typedef struct plan_text {
+    base_text *out;
+    const ir_plan *plan;
+    bool numbered;
+} plan_text;
+
+static void print_other(const plan_text *p, const char *word, ir_plan_kind kind,
+                        const char *anchor) {
+    if (anchor == NULL)
+        return;
+    if (p->numbered)
+        base_text_format(p->out, "%s%" PRId64, word, line_number(p->plan, kind, anchor));
+    else
+        base_text_format(p->out, "%s%s", word, anchor);
+}
+
+static void print_decision(const plan_text *p, ir_plan_kind kind, const ir_plan_line *line) {
+    layout_axis digits = line->digits;
+    switch (kind) {
+    case IR_PLAN_AXIS:
+        digits.shift = NULL;
+        layout_axis_print(p->out, &digits);
+        print_other(p, " shift ", IR_PLAN_ACCESS, line->digits.shift);
+        break;
+    case IR_PLAN_KEEP:
+        base_text_string(p->out, ir_storage_name(line->storage));
+        print_other(p, " ", IR_PLAN_ACCESS, line->of);
+        break;
+    case IR_PLAN_REDUCE:
+        base_text_string(p->out, "tree");
+        break;
+    case IR_PLAN_ACCESS:
+        base_text_format(p->out, "width %d", line->width);
+        break;
+    case IR_PLAN_CONVERT:
+        base_text_string(p->out, layout_class_name(line->mechanism));
+        print_other(p, " of ", IR_PLAN_CONVERT, line->of);
+        break;
+    case IR_PLAN_MATH:
+        base_text_string(p->out, ir_math_form_name(line->form));
+        break;
+    case IR_PLAN_KIND_COUNT:
+        break;
+    }
+    base_text_string(p->out, "\n");
 }
 
 static int64_t decision_column(const ir_plan *plan) {
     int64_t column = 0;
-    for (int i = 0; i < plan->axis_count; i++)
-        widen(&column, "axis", plan->axes[i].anchor);
-    for (int i = 0; i < plan->keep_count; i++)
-        widen(&column, "keep", plan->keeps[i].anchor);
-    for (int i = 0; i < plan->reduce_count; i++)
-        widen(&column, "reduce", plan->reduces[i].anchor);
-    for (int i = 0; i < plan->access_count; i++)
-        widen(&column, "access", plan->accesses[i].anchor);
-    for (int i = 0; i < plan->convert_count; i++)
-        widen(&column, "convert", plan->converts[i].anchor);
-    for (int i = 0; i < plan->math_count; i++)
-        widen(&column, "math", plan->maths[i].anchor);
+    for (int kind = 0; kind < IR_PLAN_KIND_COUNT; kind++) {
+        for (int64_t i = 0; i < plan->of[kind].count; i++) {
+            int64_t width = (int64_t)(strlen(kind_names[kind]) + 1 +
+                                      strlen(plan->of[kind].lines[i].anchor) + 2);
+            if (width > column && width <= WIDEST_COLUMN)
+                column = width;
+        }
+    }
     return column;
 }
 
@@ -73,99 +140,29 @@ static void print_first_line(base_text *out, const ir_plan *plan) {
 
 void ir_plan_print(base_text *out, const ir_plan *plan) {
     int64_t column = decision_column(plan);
+    plan_text text = {.out = out, .plan = plan};
     print_first_line(out, plan);
-    for (int i = 0; i < plan->axis_count; i++) {
-        print_line_start(out, "axis", plan->axes[i].anchor, column);
-        layout_axis_print(out, &plan->axes[i].digits);
-        base_text_string(out, "\n");
-    }
-    for (int i = 0; i < plan->keep_count; i++) {
-        print_line_start(out, "keep", plan->keeps[i].anchor, column);
-        base_text_string(out, ir_storage_name(plan->keeps[i].storage));
-        base_text_format(out, plan->keeps[i].access != NULL ? " %s\n" : "\n",
-                         plan->keeps[i].access);
-    }
-    for (int i = 0; i < plan->reduce_count; i++) {
-        print_line_start(out, "reduce", plan->reduces[i].anchor, column);
-        base_text_string(out, "tree\n");
-    }
-    for (int i = 0; i < plan->access_count; i++) {
-        print_line_start(out, "access", plan->accesses[i].anchor, column);
-        base_text_format(out, "width %d\n", plan->accesses[i].width);
-    }
-    for (int i = 0; i < plan->convert_count; i++) {
-        print_line_start(out, "convert", plan->converts[i].anchor, column);
-        base_text_string(out, layout_class_name(plan->converts[i].mechanism));
-        base_text_format(out, plan->converts[i].array != NULL ? " of %s\n" : "\n",
-                         plan->converts[i].array);
-    }
-    for (int i = 0; i < plan->math_count; i++) {
-        print_line_start(out, "math", plan->maths[i].anchor, column);
-        base_text_format(out, "%s\n", ir_math_form_name(plan->maths[i].form));
+    for (int kind = 0; kind < IR_PLAN_KIND_COUNT; kind++) {
+        for (int64_t i = 0; i < plan->of[kind].count; i++) {
+            const ir_plan_line *line = &plan->of[kind].lines[i];
+            print_line_start(out, kind_names[kind], line->anchor, column);
+            print_decision(&text, (ir_plan_kind)kind, line);
+        }
     }
 }
 
-/* ---- hash ---- */
-static uint64_t hash_text(uint64_t hash, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static uint64_t hash_text(uint64_t hash, const char *format, ...) {
-    char text[64]; /* for a word and a number */
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return base_hash_bytes(hash, text, (size_t)length);
-}
-
-/* The line of an access; -1 without one. */
-static int plan_access_number(const ir_plan *plan, const char *anchor) {
-    for (int i = 0; anchor != NULL && i < plan->access_count; i++)
-        if (strcmp(plan->accesses[i].anchor, anchor) == 0)
-            return i;
-    return -1;
-}
-
-static uint64_t hash_digits(uint64_t hash, const ir_plan *plan, const layout_axis *axis) {
-    for (int i = 0; i < axis->count; i++) {
-        hash = hash_text(hash, " %s %" PRId64, layout_holder_name(axis->digits[i].holder),
-                         axis->digits[i].radix);
-        if (layout_axis_digit_stride(axis, i) != layout_axis_default_stride(axis, i))
-            hash = hash_text(hash, " @%" PRId64, axis->digits[i].stride);
-    }
-    if (axis->exclusive_or != 0)
-        hash = hash_text(hash, " xor %" PRId64, axis->exclusive_or);
-    return axis->shift == NULL
-               ? hash
-               : hash_text(hash, " shift %d", plan_access_number(plan, axis->shift));
-}
-
-static int plan_convert_number(const ir_plan *plan, const char *anchor) {
-    for (int i = 0; anchor != NULL && i < plan->convert_count; i++)
-        if (strcmp(plan->converts[i].anchor, anchor) == 0)
-            return i;
-    return -1;
-}
-
-uint64_t ir_plan_hash(const ir_plan *plan) {
-    uint64_t hash =
-        hash_text(BASE_HASH_START, "plan %016" PRIx64 " machine ", plan->canonical_hash);
-    hash = base_hash_bytes(hash, plan->machine, strlen(plan->machine));
+uint64_t ir_plan_hash(base_arena *arena, const ir_plan *plan) {
+    base_text out;
+    base_text_init(&out, arena);
+    plan_text text = {.out = &out, .plan = plan, .numbered = true};
+    base_text_format(&out, "canon %016" PRIx64 " machine %s", plan->canonical_hash, plan->machine);
     for (int i = 0; i < plan->condition_count; i++)
-        hash = hash_text(hash, " = %" PRId64, plan->conditions[i].value);
-    for (int i = 0; i < plan->axis_count; i++)
-        hash = hash_digits(hash_text(hash, "\naxis"), plan, &plan->axes[i].digits);
-    for (int i = 0; i < plan->keep_count; i++)
-        hash = hash_text(hash, "\nkeep %s %d", ir_storage_name(plan->keeps[i].storage),
-                         plan_access_number(plan, plan->keeps[i].access));
-    for (int i = 0; i < plan->reduce_count; i++)
-        hash = hash_text(hash, "\nreduce tree");
-    for (int i = 0; i < plan->access_count; i++)
-        hash = hash_text(hash, "\naccess width %d", plan->accesses[i].width);
-    for (int i = 0; i < plan->convert_count; i++)
-        hash = hash_text(hash, "\nconvert %s %d", layout_class_name(plan->converts[i].mechanism),
-                         plan_convert_number(plan, plan->converts[i].array));
-    for (int i = 0; i < plan->math_count; i++)
-        hash = hash_text(hash, "\nmath %s", ir_math_form_name(plan->maths[i].form));
-    return hash;
+        base_text_format(&out, " = %" PRId64, plan->conditions[i].value);
+    for (int kind = 0; kind < IR_PLAN_KIND_COUNT; kind++) {
+        for (int64_t i = 0; i < plan->of[kind].count; i++) {
+            base_text_format(&out, "\n%s ", kind_names[kind]);
+            print_decision(&text, (ir_plan_kind)kind, &plan->of[kind].lines[i]);
+        }
+    }
+    return base_hash_bytes(BASE_HASH_START, out.bytes, (size_t)out.length);
 }

@@ -8,56 +8,41 @@
  *     access x.0    width 8
  *     math exp.0    portable
  *
- * A plan is complete: one line per axis, per kept tile, per reduction, access, conversion and math
- * op, in the order of the canonical IR. text/plan_parse.h reads it; planner/ makes it; pass/map.c
- * applies it and refuses a missing or unknown anchor. Lines that were read know where they stand,
- * for findings.
+ * A plan is complete: one line for each thing that a row of plan_kinds.def speaks of, in the order
+ * of the canonical IR. text/plan_parse.h reads it; planner/ makes it; pass/map.c applies it and
+ * refuses a missing or unknown anchor. Lines that were read know where they stand, for findings.
  */
 #ifndef IR_PLAN_H
 #define IR_PLAN_H
 
 #include "ir/module.h"
 
+typedef enum ir_plan_kind {
+#define PLAN_KIND(id, word, of, decision) IR_PLAN_##id,
+#include "ir/plan_kinds.def"
+#undef PLAN_KIND
+    IR_PLAN_KIND_COUNT
+} ir_plan_kind;
+
 typedef enum ir_math_form { IR_MATH_PORTABLE } ir_math_form;
 
-typedef struct ir_plan_axis {
+/* One decision. Fields of other kinds are zero. */
+typedef struct ir_plan_line {
     const char *anchor;
-    layout_axis digits;
     base_location location;
-} ir_plan_axis;
+    layout_axis digits;     /* AXIS */
+    ir_storage storage;     /* KEEP: REGISTERS, PRIVATE, RELOAD (loads), RECOMPUTE, OUTPUT */
+    int width;              /* ACCESS */
+    layout_class mechanism; /* CONVERT: how a tile gets from owner to owner, as the layouts allow */
+    ir_math_form form;      /* MATH */
+    const char *of; /* KEEP in an output: the anchor of its store, such as y.0. CONVERT by scratch:
+                       the conversion whose array is used again. NULL: none */
+} ir_plan_line;
 
-/* How a tile value that a later sweep needs gets there. */
-typedef struct ir_plan_keep {
-    const char *anchor;
-    ir_storage storage; /* REGISTERS, PRIVATE, RELOAD (loads), RECOMPUTE, OUTPUT */
-    const char *access; /* OUTPUT: the anchor of the store, such as y.0; NULL else */
-    base_location location;
-} ir_plan_keep;
-
-typedef struct ir_plan_anchor {
-    const char *anchor;
-    base_location location;
-} ir_plan_anchor;
-
-typedef struct ir_plan_access {
-    const char *anchor;
-    int width;
-    base_location location;
-} ir_plan_access;
-
-/* How a converted tile gets from owner to owner: a mechanism that the layouts allow. */
-typedef struct ir_plan_convert {
-    const char *anchor;
-    layout_class mechanism;
-    const char *array; /* SCRATCH: the conversion whose array is used again; NULL: its own */
-    base_location location;
-} ir_plan_convert;
-
-typedef struct ir_plan_math {
-    const char *anchor;
-    ir_math_form form;
-    base_location location;
-} ir_plan_math;
+typedef struct ir_plan_list {
+    ir_plan_line *lines;
+    int64_t count, capacity;
+} ir_plan_list;
 
 typedef struct ir_plan_condition {
     const char *symbol; /* a size ... */
@@ -72,25 +57,21 @@ typedef struct ir_plan {
     const char *machine;
     ir_plan_condition *conditions;
     int condition_count;
-    ir_plan_axis *axes;
-    int axis_count;
-    ir_plan_keep *keeps;
-    int keep_count;
-    ir_plan_anchor *reduces; /* order tree */
-    int reduce_count;
-    ir_plan_access *accesses;
-    int access_count;
-    ir_plan_convert *converts;
-    int convert_count;
-    ir_plan_math *maths;
-    int math_count;
+    ir_plan_list of[IR_PLAN_KIND_COUNT];
 } ir_plan;
 
+/* `axis`, `keep`, ... */
+const char *ir_plan_kind_name(ir_plan_kind kind);
 const char *ir_math_form_name(ir_math_form form);
+
+/* Appends a line and returns it, to be filled before the next one is added. */
+ir_plan_line *ir_plan_add(base_arena *arena, ir_plan *plan, ir_plan_kind kind, const char *anchor);
+/* The line for the anchor; NULL when there is none, and for an anchor NULL. */
+ir_plan_line *ir_plan_find(const ir_plan *plan, ir_plan_kind kind, const char *anchor);
 
 /* Canonical text: one line per decision, decisions in one column. */
 void ir_plan_print(base_text *out, const ir_plan *plan);
-/* Of the decisions in their order, without any name: renaming changes nothing. */
-uint64_t ir_plan_hash(const ir_plan *plan);
+/* Of the decisions in their order, without any name: renaming changes nothing. Works in the arena. */
+uint64_t ir_plan_hash(base_arena *arena, const ir_plan *plan);
 
 #endif

@@ -15,11 +15,11 @@
 
 #include <string.h>
 
-static const ir_plan_axis *plan_axis(map_state *state, const char *anchor) {
+static const ir_plan_line *plan_axis(map_state *state, const char *anchor) {
     const ir_plan *plan = state->context->plan;
-    for (int i = 0; i < plan->axis_count; i++)
-        if (strcmp(plan->axes[i].anchor, anchor) == 0)
-            return &plan->axes[i];
+    const ir_plan_line *line = ir_plan_find(plan, IR_PLAN_AXIS, anchor);
+    if (line != NULL)
+        return line;
     map_fail(state, plan->location, "plan-missing-anchor", NULL, anchor,
              "the plan has no line for an axis");
     return NULL;
@@ -57,7 +57,7 @@ static const char *shift_refusal(map_state *state, int axis, const ir_op *access
     return analysis_shift_refusal(access);
 }
 
-static void check_shift(map_state *state, int axis, const ir_plan_axis *line) {
+static void check_shift(map_state *state, int axis, const ir_plan_line *line) {
     const char *anchor = line->digits.shift;
     if (anchor == NULL)
         return;
@@ -187,10 +187,10 @@ void map_axes_apply(map_state *state) {
                           .extent = from->extent,
                           .is_program = from->is_program,
                           .program = from->program};
-        const ir_plan_axis *line = plan_axis(state, from->anchor);
+        const ir_plan_line *line = plan_axis(state, from->anchor);
         if (line == NULL)
             continue;
-        if (line != &state->context->plan->axes[i])
+        if (line != &state->context->plan->of[IR_PLAN_AXIS].lines[i])
             map_plan_out_of_order(state, from->anchor, line->location);
         axis->digits = line->digits;
         const char *reason = axis_refusal(state, axis);

@@ -39,16 +39,16 @@ void map_check_meetings(map_state *state);
 /* Reports sizes that differ from those that the plan was made for. */
 void map_check_conditions(map_state *state);
 /* Reports a width that the digits of the access do not have. After the axes are set. */
-void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *line);
+void map_check_width(map_state *state, const ir_op *op, const ir_plan_line *line);
 /* Reports programs that share a team where a bound, condition or domain differs between them. After
  * the axes are set. */
 void map_check_divergence(map_state *state);
 /* Reports a mechanism that cannot do the work of the conversion. */
-void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert *line);
+void map_check_convert(map_state *state, const ir_op *op, const ir_plan_line *line);
 /* Gives the mapped copy of a conversion its mechanism, array and storage. */
 void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */
-const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value);
+const ir_plan_line *map_plan_keep(map_state *state, const ir_value *value);
 void map_plan_out_of_order(map_state *state, const char *anchor, base_location location);
 /* The width of the access with this anchor. */
 int map_plan_width(map_state *state, const ir_op *op);

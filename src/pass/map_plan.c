@@ -25,79 +25,52 @@ void map_plan_out_of_order(map_state *state, const char *anchor, base_location l
 }
 
 /* ---- lines by anchor ---- */
-
-typedef enum line_kind { LINE_REDUCE, LINE_ACCESS, LINE_CONVERT, LINE_MATH } line_kind;
-
-static const char *const line_words[] = {"reduce", "access", "convert", "math"};
-
-static int line_count(const ir_plan *plan, line_kind kind) {
-    return kind == LINE_REDUCE    ? plan->reduce_count
-           : kind == LINE_ACCESS  ? plan->access_count
-           : kind == LINE_CONVERT ? plan->convert_count
-                                  : plan->math_count;
-}
-
-static const char *line_anchor(const ir_plan *plan, line_kind kind, int i) {
-    return kind == LINE_REDUCE    ? plan->reduces[i].anchor
-           : kind == LINE_ACCESS  ? plan->accesses[i].anchor
-           : kind == LINE_CONVERT ? plan->converts[i].anchor
-                                  : plan->maths[i].anchor;
-}
-
-static base_location line_location(const ir_plan *plan, line_kind kind, int i) {
-    return kind == LINE_REDUCE    ? plan->reduces[i].location
-           : kind == LINE_ACCESS  ? plan->accesses[i].location
-           : kind == LINE_CONVERT ? plan->converts[i].location
-                                  : plan->maths[i].location;
-}
-
-static int line_find(const ir_plan *plan, line_kind kind, const char *anchor) {
-    for (int i = 0; anchor != NULL && i < line_count(plan, kind); i++)
-        if (strcmp(line_anchor(plan, kind, i), anchor) == 0)
-            return i;
-    return -1;
-}
-
-static bool op_is(const ir_op *op, line_kind kind) {
+static bool op_is(const ir_op *op, ir_plan_kind kind) {
     switch (kind) {
-    case LINE_REDUCE:
+    case IR_PLAN_REDUCE:
         return op->opcode == IR_REDUCE;
-    case LINE_ACCESS:
+    case IR_PLAN_ACCESS:
         return op->opcode == IR_LOAD || op->opcode == IR_STORE;
-    case LINE_CONVERT:
+    case IR_PLAN_CONVERT:
         return op->opcode == IR_CONVERT;
-    case LINE_MATH:
+    case IR_PLAN_MATH:
         return ir_op_is_math(op->opcode);
+    case IR_PLAN_AXIS:
+    case IR_PLAN_KEEP:
+    case IR_PLAN_KIND_COUNT:
+        return false;
     }
     return false;
 }
 
 typedef struct line_check {
     map_state *state;
-    line_kind kind;
-    int ops;    /* ops of this kind that have a line */
-    bool *used; /* by line */
+    ir_plan_kind kind;
+    int64_t ops; /* ops of this kind that have a line */
+    bool *used;  /* by line */
 } line_check;
 
 static bool check_op(void *pointer, ir_op *op) {
     line_check *check = pointer;
+    map_state *state = check->state;
     if (!op_is(op, check->kind))
         return true;
-    int line = line_find(check->state->context->plan, check->kind, op->anchor);
-    if (line < 0)
-        map_fail(check->state, op->location, "plan-missing-anchor", NULL,
-                 base_diagnostics_text(check->state->context->diagnostics, "a line `%s %.100s ..`",
-                                       line_words[check->kind], op->anchor),
+    const ir_plan_line *line = ir_plan_find(state->context->plan, check->kind, op->anchor);
+    if (line == NULL) {
+        map_fail(state, op->location, "plan-missing-anchor", NULL,
+                 base_diagnostics_text(state->context->diagnostics, "a line `%s %.100s ..`",
+                                       ir_plan_kind_name(check->kind), op->anchor),
                  "the plan has no line for an op");
-    else if (line != check->ops++)
-        map_plan_out_of_order(check->state, op->anchor,
-                              line_location(check->state->context->plan, check->kind, line));
-    if (line >= 0)
-        check->used[line] = true;
-    if (line >= 0 && check->kind == LINE_ACCESS && !check->state->failed)
-        map_check_width(check->state, op, &check->state->context->plan->accesses[line]);
-    if (line >= 0 && check->kind == LINE_CONVERT && !check->state->failed)
-        map_check_convert(check->state, op, &check->state->context->plan->converts[line]);
+        return true;
+    }
+    int64_t number = line - state->context->plan->of[check->kind].lines;
+    check->used[number] = true;
+    if (number != check->ops++)
+        map_plan_out_of_order(state, op->anchor, line->location);
+    if (check->kind == IR_PLAN_ACCESS && !state->failed)
+        map_check_width(state, op, line);
+    if (check->kind == IR_PLAN_CONVERT && !state->failed)
+        map_check_convert(state, op, line);
     return true;
 }
 
@@ -107,51 +80,52 @@ static void fail_unknown(map_state *state, const char *anchor, base_location loc
 }
 
 static void check_lines(map_state *state) {
-    const ir_plan *plan = state->context->plan;
-    for (int kind = LINE_REDUCE; kind <= LINE_MATH; kind++) {
-        int count = line_count(plan, (line_kind)kind);
+    for (int kind = 0; kind < IR_PLAN_KIND_COUNT; kind++) {
+        const ir_plan_list *list = &state->context->plan->of[kind];
         line_check check = {.state = state,
-                            .kind = (line_kind)kind,
-                            .used = BASE_NEW_ARRAY(state->module->arena, bool, count)};
+                            .kind = (ir_plan_kind)kind,
+                            .used = BASE_NEW_ARRAY(state->module->arena, bool, list->count)};
+        if (kind == IR_PLAN_AXIS || kind == IR_PLAN_KEEP)
+            continue;
         ir_region_walk(&state->module->body, check_op, &check);
-        for (int i = 0; i < count; i++)
+        for (int64_t i = 0; i < list->count; i++)
             if (!check.used[i])
-                fail_unknown(state, line_anchor(plan, (line_kind)kind, i),
-                             line_location(plan, (line_kind)kind, i));
+                fail_unknown(state, list->lines[i].anchor, list->lines[i].location);
     }
 }
 
 static void check_axis_lines(map_state *state) {
-    const ir_plan *plan = state->context->plan;
-    for (int i = 0; i < plan->axis_count; i++) {
+    const ir_plan_list *list = &state->context->plan->of[IR_PLAN_AXIS];
+    for (int64_t i = 0; i < list->count; i++) {
         bool known = false;
         for (int k = 0; k < state->axes.count; k++)
-            known = known || strcmp(plan->axes[i].anchor, state->axes.axes[k].anchor) == 0;
+            known = known || strcmp(list->lines[i].anchor, state->axes.axes[k].anchor) == 0;
         if (!known)
-            fail_unknown(state, plan->axes[i].anchor, plan->axes[i].location);
+            fail_unknown(state, list->lines[i].anchor, list->lines[i].location);
     }
 }
 
 static void check_keep_lines(map_state *state) {
-    const ir_plan *plan = state->context->plan;
-    bool *used = BASE_NEW_ARRAY(state->module->arena, bool, plan->keep_count);
+    const ir_plan_list *list = &state->context->plan->of[IR_PLAN_KEEP];
+    bool *used = BASE_NEW_ARRAY(state->module->arena, bool, list->count);
     for (int64_t k = 0; k < state->sweeps.crossing_count; k++) {
         const char *anchor =
             analysis_value_anchor(state->module->arena, state->sweeps.crossings[k]);
-        for (int i = 0; anchor != NULL && i < plan->keep_count; i++)
-            used[i] = used[i] || strcmp(plan->keeps[i].anchor, anchor) == 0;
+        const ir_plan_line *line = ir_plan_find(state->context->plan, IR_PLAN_KEEP, anchor);
+        if (line != NULL)
+            used[line - list->lines] = true;
     }
-    for (int i = 0; i < plan->keep_count; i++)
+    for (int64_t i = 0; i < list->count; i++)
         if (!used[i])
-            fail_unknown(state, plan->keeps[i].anchor, plan->keeps[i].location);
+            fail_unknown(state, list->lines[i].anchor, list->lines[i].location);
 }
 
-const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value) {
+const ir_plan_line *map_plan_keep(map_state *state, const ir_value *value) {
     const ir_plan *plan = state->context->plan;
     const char *anchor = analysis_value_anchor(state->module->arena, value);
-    for (int i = 0; anchor != NULL && i < plan->keep_count; i++)
-        if (strcmp(plan->keeps[i].anchor, anchor) == 0)
-            return &plan->keeps[i];
+    const ir_plan_line *line = ir_plan_find(plan, IR_PLAN_KEEP, anchor);
+    if (line != NULL)
+        return line;
     base_location at = value->definer != NULL ? value->definer->location : plan->location;
     map_fail(state, at, "plan-missing-anchor", NULL, anchor,
              "the plan has no `keep` line for a value that a later sweep needs");
@@ -159,15 +133,14 @@ const ir_plan_keep *map_plan_keep(map_state *state, const ir_value *value) {
 }
 
 int map_plan_width(map_state *state, const ir_op *op) {
-    int line = line_find(state->context->plan, LINE_ACCESS, op->anchor);
-    return line >= 0 ? state->context->plan->accesses[line].width : 1;
+    const ir_plan_line *line = ir_plan_find(state->context->plan, IR_PLAN_ACCESS, op->anchor);
+    return line != NULL ? line->width : 1;
 }
 
 void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy) {
-    const ir_plan *plan = state->context->plan;
-    const ir_plan_convert *line = &plan->converts[line_find(plan, LINE_CONVERT, op->anchor)];
+    const ir_plan_line *line = ir_plan_find(state->context->plan, IR_PLAN_CONVERT, op->anchor);
     copy->attributes.mechanism = line->mechanism;
-    copy->attributes.array = line->array;
+    copy->attributes.array = line->of;
     copy->results[0]->storage = state->storage[op->results[0]->number];
 }
 
@@ -175,7 +148,7 @@ void map_plan_apply(map_state *state) {
     ir_module *module = state->module;
     const ir_plan *plan = state->context->plan;
     module->machine = plan->machine;
-    module->plan_hash = ir_plan_hash(plan);
+    module->plan_hash = ir_plan_hash(module->arena, plan);
     if (strcmp(plan->kernel, module->name) != 0)
         map_fail(state, plan->location, "plan-kernel", plan->kernel, module->name,
                  "the plan is for another kernel");

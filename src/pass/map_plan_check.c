@@ -78,7 +78,7 @@ void map_check_conditions(map_state *state) {
                  "the plan does not say for which sizes it was made");
 }
 
-void map_check_width(map_state *state, const ir_op *op, const ir_plan_access *line) {
+void map_check_width(map_state *state, const ir_op *op, const ir_plan_line *line) {
     const ir_module *module = state->module;
     const layout_axis **digits =
         BASE_NEW_ARRAY(module->arena, const layout_axis *, module->axis_count);
@@ -104,18 +104,16 @@ static bool is_single(const map_state *state, const ir_op *op) {
 }
 
 /* The array was made for a conversion before, in the same region and of the same type. */
-static bool shares_array(const map_state *state, const ir_op *op, const ir_plan_convert *line) {
+static bool shares_array(const map_state *state, const ir_op *op, const ir_plan_line *line) {
     const ir_plan *plan = state->context->plan;
     for (const ir_op *before = op->previous; before != NULL; before = before->previous) {
         if (before->opcode != IR_CONVERT || before->anchor == NULL ||
-            strcmp(before->anchor, line->array) != 0)
+            strcmp(before->anchor, line->of) != 0)
             continue;
-        for (int i = 0; i < plan->convert_count; i++)
-            if (strcmp(plan->converts[i].anchor, line->array) == 0)
-                return line->mechanism == LAYOUT_SCRATCH &&
-                       plan->converts[i].mechanism == LAYOUT_SCRATCH &&
-                       plan->converts[i].array == NULL &&
-                       before->results[0]->type.dtype == op->results[0]->type.dtype;
+        const ir_plan_line *first = ir_plan_find(plan, IR_PLAN_CONVERT, line->of);
+        return first != NULL && line->mechanism == LAYOUT_SCRATCH &&
+               first->mechanism == LAYOUT_SCRATCH && first->of == NULL &&
+               before->results[0]->type.dtype == op->results[0]->type.dtype;
     }
     return false;
 }
@@ -133,7 +131,7 @@ static bool refuse_steps(map_state *state, const ir_op *op, const layout_axis *d
     return true;
 }
 
-void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert *line) {
+void map_check_convert(map_state *state, const ir_op *op, const ir_plan_line *line) {
     const ir_module *module = state->module;
     layout_conversion conversion = {.class_ = LAYOUT_FORWARD};
     layout_fault fault;
@@ -152,8 +150,8 @@ void map_check_convert(map_state *state, const ir_op *op, const ir_plan_convert 
             return;
         }
     }
-    if (line->array != NULL && !shares_array(state, op, line))
-        map_fail(state, line->location, "plan-convert", line->array,
+    if (line->of != NULL && !shares_array(state, op, line))
+        map_fail(state, line->location, "plan-convert", line->of,
                  "an earlier conversion of the same loop or branch and type, by scratch of its own",
                  "the array of that conversion cannot be used again");
     if (line->mechanism != conversion.class_ && line->mechanism != LAYOUT_SCRATCH)
@@ -180,7 +178,8 @@ void map_check_divergence(map_state *state) {
             continue;
         const ir_op *op = analysis_divergent_op(module);
         if (op != NULL)
-            map_fail(state, state->context->plan->axes[i].location, "plan-divergent", axis->anchor,
+            map_fail(state, state->context->plan->of[IR_PLAN_AXIS].lines[i].location,
+                     "plan-divergent", axis->anchor,
                      base_diagnostics_text(diagnostics,
                                            "`group *`: %s on line %d of the kernel differs",
                                            describe_divergence(op), (int)op->location.line),

@@ -56,10 +56,10 @@ static const char *storage_choices(map_state *state, const analysis_storage *sto
     return text.bytes;
 }
 
-static bool output_is_taken(const map_state *state, const ir_plan_keep *keep) {
-    const ir_plan *plan = state->context->plan;
-    for (const ir_plan_keep *other = plan->keeps; other < keep; other++)
-        if (other->storage == IR_STORAGE_OUTPUT && strcmp(other->access, keep->access) == 0)
+static bool output_is_taken(const map_state *state, const ir_plan_line *keep) {
+    const ir_plan_line *other = state->context->plan->of[IR_PLAN_KEEP].lines;
+    for (; other < keep; other++)
+        if (other->storage == IR_STORAGE_OUTPUT && strcmp(other->of, keep->of) == 0)
             return true;
     return false;
 }
@@ -72,11 +72,11 @@ static const ir_op *output_store(map_state *state, const analysis_storage *stora
 }
 
 static void set_storage(map_state *state, const analysis_storage *storage, const ir_value *value,
-                        const ir_plan_keep *keep) {
+                        const ir_plan_line *keep) {
     bool waits = keep->storage == IR_STORAGE_OUTPUT;
     const ir_op *store = waits ? output_store(state, storage, value) : NULL;
     bool allowed =
-        waits ? store != NULL && store->anchor != NULL && strcmp(store->anchor, keep->access) == 0
+        waits ? store != NULL && store->anchor != NULL && strcmp(store->anchor, keep->of) == 0
               : analysis_storage_allows(storage, value, keep->storage);
     state->storage[value->number] = keep->storage;
     state->output[value->number] = store;
@@ -85,7 +85,7 @@ static void set_storage(map_state *state, const analysis_storage *storage, const
                  storage_choices(state, storage, value, output_store(state, storage, value)),
                  "the plan keeps a value as it cannot be kept");
     else if (waits && output_is_taken(state, keep))
-        map_fail(state, keep->location, "plan-storage", keep->access, "one value in an output",
+        map_fail(state, keep->location, "plan-storage", keep->of, "one value in an output",
                  "another value waits in this output");
 }
 
@@ -96,13 +96,13 @@ void map_storages(map_state *state) {
         stepped[i] = layout_axis_has(&state->module->axes[i].digits, LAYOUT_STEP);
     analysis_storage storage = analysis_storage_begin(state->module->arena, state->module,
                                                       &state->axes, &state->sweeps, stepped);
-    int next = 0; /* line; a carry and the result that it becomes share one */
+    int64_t next = 0; /* line; a carry and the result that it becomes share one */
     for (int64_t i = 0; i < state->sweeps.crossing_count; i++) {
         ir_value *value = state->sweeps.crossings[i];
-        const ir_plan_keep *keep = map_plan_keep(state, value);
+        const ir_plan_line *keep = map_plan_keep(state, value);
         if (keep == NULL)
             continue;
-        int line = (int)(keep - state->context->plan->keeps);
+        int64_t line = keep - state->context->plan->of[IR_PLAN_KEEP].lines;
         bool shared = value->definer == NULL || value->definer->region_count > 0;
         if (line == next)
             next++;

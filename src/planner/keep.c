@@ -34,41 +34,42 @@ static ir_storage choose_storage(const analysis_storage *storage, const ir_value
 /* A carry and the result that it becomes share one line. */
 static bool has_line(const ir_plan *plan, const ir_value *value, const char *anchor) {
     bool shares = value->definer == NULL || value->definer->region_count > 0;
-    for (int i = 0; i < plan->keep_count && shares; i++)
-        if (strcmp(plan->keeps[i].anchor, anchor) == 0)
-            return true;
-    return false;
+    return shares && ir_plan_find(plan, IR_PLAN_KEEP, anchor) != NULL;
 }
 
 /* One value waits in an output. */
 static bool output_is_taken(const ir_plan *plan, const char *access) {
-    for (int i = 0; i < plan->keep_count; i++)
-        if (plan->keeps[i].access != NULL && strcmp(plan->keeps[i].access, access) == 0)
+    const ir_plan_list *keeps = &plan->of[IR_PLAN_KEEP];
+    for (int64_t i = 0; i < keeps->count; i++)
+        if (keeps->lines[i].of != NULL && strcmp(keeps->lines[i].of, access) == 0)
             return true;
     return false;
 }
 
 void planner_keep(planner_state *state) {
     ir_plan *plan = state->plan;
-    bool *stepped = BASE_NEW_ARRAY(state->arena, bool, plan->axis_count);
-    for (int i = 0; i < plan->axis_count; i++)
-        stepped[i] = layout_axis_has(&plan->axes[i].digits, LAYOUT_STEP);
+    bool *stepped = BASE_NEW_ARRAY(state->arena, bool, state->axes.count);
+    for (int i = 0; i < state->axes.count; i++)
+        stepped[i] = layout_axis_has(&plan->of[IR_PLAN_AXIS].lines[i].digits, LAYOUT_STEP);
     analysis_storage storage =
         analysis_storage_begin(state->arena, state->module, &state->axes, &state->sweeps, stepped);
-    plan->keeps = BASE_NEW_ARRAY(state->arena, ir_plan_keep, state->sweeps.crossing_count);
     for (int64_t i = 0; i < state->sweeps.crossing_count; i++) {
         const ir_value *value = state->sweeps.crossings[i];
         const char *anchor = analysis_value_anchor(state->arena, value);
         if (has_line(plan, value, anchor))
             continue;
-        ir_plan_keep keep = {.anchor = anchor,
-                             .storage = choose_storage(&storage, value, state->lane_axis >= 0)};
-        if (keep.storage == IR_STORAGE_OUTPUT) {
-            keep.access =
+        ir_storage chosen = choose_storage(&storage, value, state->lane_axis >= 0);
+        const char *access = NULL;
+        if (chosen == IR_STORAGE_OUTPUT) {
+            access =
                 analysis_output_store(state->module, &state->axes, &state->sweeps, value)->anchor;
-            if (output_is_taken(plan, keep.access))
-                keep = (ir_plan_keep){.anchor = anchor, .storage = IR_STORAGE_PRIVATE};
+            if (output_is_taken(plan, access)) {
+                chosen = IR_STORAGE_PRIVATE;
+                access = NULL;
+            }
         }
-        plan->keeps[plan->keep_count++] = keep;
+        ir_plan_line *line = ir_plan_add(state->arena, plan, IR_PLAN_KEEP, anchor);
+        line->storage = chosen;
+        line->of = access;
     }
 }

@@ -105,9 +105,9 @@ void planner_owners_axes(planner_state *state, const int64_t *weights) {
         spread[i] = state->axes.axes[i].fixed != NULL;
         settled[i] = spread[i] || state->axes.axes[i].is_program;
         if (spread[i])
-            state->plan->axes[i].digits = *state->axes.axes[i].fixed;
+            state->plan->of[IR_PLAN_AXIS].lines[i].digits = *state->axes.axes[i].fixed;
         else if (state->axes.axes[i].is_program)
-            push_digit(&state->plan->axes[i].digits, LAYOUT_GROUP, 0);
+            push_digit(&state->plan->of[IR_PLAN_AXIS].lines[i].digits, LAYOUT_GROUP, 0);
     }
     for (;;) {
         int best = -1;
@@ -119,7 +119,7 @@ void planner_owners_axes(planner_state *state, const int64_t *weights) {
             return;
         settled[best] = true;
         spread[best] = !is_beside(state, best, spread);
-        state->plan->axes[best].digits =
+        state->plan->of[IR_PLAN_AXIS].lines[best].digits =
             spread[best] ? striped_digits(state, state->axes.axes[best].extent)
                          : planner_step_digits(state, state->axes.axes[best].extent);
     }
@@ -135,9 +135,9 @@ bool planner_conversion(const planner_state *state, const ir_op *op, layout_conv
     if (from < 0 || to < 0)
         return true;
     layout_extent_known(&state->module->extents, op->results[0]->type.extent[0], &size);
-    return layout_convert_axes(state->arena, &state->plan->axes[from].digits,
-                               &state->plan->axes[to].digits, size, state->lanes, state->subgroups,
-                               conversion, fault);
+    return layout_convert_axes(state->arena, &state->plan->of[IR_PLAN_AXIS].lines[from].digits,
+                               &state->plan->of[IR_PLAN_AXIS].lines[to].digits, size, state->lanes,
+                               state->subgroups, conversion, fault);
 }
 
 layout_costs planner_costs(const machine *device) {
@@ -184,9 +184,9 @@ static bool list_convert(void *pointer, ir_op *op) {
 
 /* The first array of the region and type. */
 static int find_array(const scratch_use *use, int user) {
-    const ir_plan_convert *converts = use->state->plan->converts;
+    const ir_plan_line *converts = use->state->plan->of[IR_PLAN_CONVERT].lines;
     for (int i = 0; i < user; i++)
-        if (converts[i].mechanism == LAYOUT_SCRATCH && converts[i].array == NULL &&
+        if (converts[i].mechanism == LAYOUT_SCRATCH && converts[i].of == NULL &&
             use->ops[i]->parent == use->ops[user]->parent &&
             use->ops[i]->results[0]->type.dtype == use->ops[user]->results[0]->type.dtype)
             return i;
@@ -194,19 +194,19 @@ static int find_array(const scratch_use *use, int user) {
 }
 
 void planner_share_scratch(planner_state *state) {
-    ir_plan *plan = state->plan;
+    ir_plan_list *converts = &state->plan->of[IR_PLAN_CONVERT];
     scratch_use use = {.state = state,
-                       .ops = BASE_NEW_ARRAY(state->arena, const ir_op *, plan->convert_count),
-                       .sizes = BASE_NEW_ARRAY(state->arena, int64_t, plan->convert_count)};
+                       .ops = BASE_NEW_ARRAY(state->arena, const ir_op *, converts->count),
+                       .sizes = BASE_NEW_ARRAY(state->arena, int64_t, converts->count)};
     ir_region_walk((ir_region *)&state->module->body, list_convert, &use);
-    for (int i = 0; i < plan->convert_count; i++) {
-        if (plan->converts[i].mechanism != LAYOUT_SCRATCH)
+    for (int i = 0; i < converts->count; i++) {
+        if (converts->lines[i].mechanism != LAYOUT_SCRATCH)
             continue;
         int array = find_array(&use, i);
         bool fits = use.bytes + use.sizes[i] <= state->machine->scratch_bytes / SCRATCH_GROUPS;
         if (array < 0 || fits)
             use.bytes += use.sizes[i];
         else
-            plan->converts[i].array = plan->converts[array].anchor;
+            converts->lines[i].of = converts->lines[array].anchor;
     }
 }

@@ -127,18 +127,16 @@ layout_axis planner_step_digits(const planner_state *state, const layout_extent 
 
 /* `program_lanes` go to the last program axis. */
 static void set_axes(planner_state *state, int64_t program_lanes) {
-    ir_plan *plan = state->plan;
-    plan->axis_count = state->axes.count;
-    plan->axes = BASE_NEW_ARRAY(state->arena, ir_plan_axis, plan->axis_count);
-    for (int i = 0; i < plan->axis_count; i++)
-        plan->axes[i].anchor = state->axes.axes[i].anchor;
+    for (int i = 0; i < state->axes.count; i++)
+        ir_plan_add(state->arena, state->plan, IR_PLAN_AXIS, state->axes.axes[i].anchor);
+    ir_plan_line *lines = state->plan->of[IR_PLAN_AXIS].lines;
     if (state->owners) {
         planner_owners_axes(state, weigh_axes(state));
         return;
     }
-    for (int i = 0; i < plan->axis_count; i++) {
+    for (int i = 0; i < state->axes.count; i++) {
         const analysis_axis *axis = &state->axes.axes[i];
-        layout_axis *digits = &plan->axes[i].digits;
+        layout_axis *digits = &lines[i].digits;
         if (axis->is_program) {
             if (program_lanes > 1 && axis->program == state->module->program_count - 1)
                 push_digit(digits, LAYOUT_LANE, program_lanes);
@@ -151,51 +149,30 @@ static void set_axes(planner_state *state, int64_t program_lanes) {
 }
 
 /* ---- lines per op ---- */
-typedef struct line_counts {
-    int reduces, accesses, converts, maths;
-} line_counts;
-
-static bool count_line(void *pointer, ir_op *op) {
-    line_counts *counts = pointer;
-    counts->reduces += op->opcode == IR_REDUCE;
-    counts->accesses += op->opcode == IR_LOAD || op->opcode == IR_STORE;
-    counts->converts += op->opcode == IR_CONVERT;
-    counts->maths += ir_op_is_math(op->opcode);
-    return true;
-}
-
 static bool write_line(void *pointer, ir_op *op) {
     planner_state *state = pointer;
     ir_plan *plan = state->plan;
     if (op->opcode == IR_REDUCE)
-        plan->reduces[plan->reduce_count++].anchor = op->anchor;
+        ir_plan_add(state->arena, plan, IR_PLAN_REDUCE, op->anchor);
     else if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
-        plan->accesses[plan->access_count++] =
-            (ir_plan_access){.anchor = op->anchor,
-                             .width = analysis_access_width_on(state->machine, state->module,
-                                                               &state->axes, state->digits, op)};
+        ir_plan_add(state->arena, plan, IR_PLAN_ACCESS, op->anchor)->width =
+            analysis_access_width_on(state->machine, state->module, &state->axes, state->digits,
+                                     op);
     else if (op->opcode == IR_CONVERT)
-        plan->converts[plan->convert_count++] =
-            (ir_plan_convert){.anchor = op->anchor, .mechanism = planner_mechanism(state, op)};
+        ir_plan_add(state->arena, plan, IR_PLAN_CONVERT, op->anchor)->mechanism =
+            planner_mechanism(state, op);
     else if (ir_op_is_math(op->opcode))
-        plan->maths[plan->math_count++] =
-            (ir_plan_math){.anchor = op->anchor, .form = IR_MATH_PORTABLE};
+        ir_plan_add(state->arena, plan, IR_PLAN_MATH, op->anchor)->form = IR_MATH_PORTABLE;
     return true;
 }
 
 static void set_lines(planner_state *state) {
     ir_region *body = (ir_region *)&state->module->body; /* the visitors change nothing */
-    line_counts counts = {0};
     const layout_axis **digits =
-        BASE_NEW_ARRAY(state->arena, const layout_axis *, state->plan->axis_count);
-    for (int i = 0; i < state->plan->axis_count; i++)
-        digits[i] = &state->plan->axes[i].digits;
+        BASE_NEW_ARRAY(state->arena, const layout_axis *, state->axes.count);
+    for (int i = 0; i < state->axes.count; i++)
+        digits[i] = &state->plan->of[IR_PLAN_AXIS].lines[i].digits;
     state->digits = digits;
-    ir_region_walk(body, count_line, &counts);
-    state->plan->reduces = BASE_NEW_ARRAY(state->arena, ir_plan_anchor, counts.reduces);
-    state->plan->accesses = BASE_NEW_ARRAY(state->arena, ir_plan_access, counts.accesses);
-    state->plan->converts = BASE_NEW_ARRAY(state->arena, ir_plan_convert, counts.converts);
-    state->plan->maths = BASE_NEW_ARRAY(state->arena, ir_plan_math, counts.maths);
     ir_region_walk(body, write_line, state);
     planner_share_scratch(state);
 }

@@ -13,7 +13,7 @@ typedef struct planner_state {
     analysis_axes axes;
     analysis_sweeps sweeps;
     ir_plan *plan;                    /* axes are set, in the order of analysis_axes */
-    const layout_axis *const *digits; /* of plan->axes, once they are set */
+    const layout_axis *const *digits; /* of the plan's axes, once they are set */
     int lane_axis;            /* the element axis with lanes, -1 when there is none or several */
     bool owners;              /* the text fixes owners: */
     int64_t lanes, subgroups; /* of the team that it speaks of */

@@ -76,8 +76,9 @@ static bool anchor_is_program(const ir_module *module, const char *anchor) {
 /* The deepest of the element axes with that name (NULL: of all); -1 when there is none. */
 static int64_t deepest_axis(const sim_machine *machine, const char *name, int64_t count) {
     int64_t deepest = -1;
-    for (int i = 0; i < machine->plan->axis_count; i++) {
-        const ir_plan_axis *axis = &machine->plan->axes[i];
+    const ir_plan_list *axes = &machine->plan->of[IR_PLAN_AXIS];
+    for (int64_t i = 0; i < axes->count; i++) {
+        const ir_plan_line *axis = &axes->lines[i];
         if (anchor_is_program(machine->module, axis->anchor))
             continue;
         if (name != NULL && !anchor_names(axis->anchor, name))

@@ -23,8 +23,7 @@ typedef struct parser {
     base_diagnostics *diagnostics;
     text_ir_lexer lexer;
     ir_plan *plan;
-    int64_t condition_capacity, axis_capacity, keep_capacity, reduce_capacity, access_capacity,
-        convert_capacity, math_capacity;
+    int64_t condition_capacity;
 } parser;
 
 /* Reports at the current token; false. Past the limit of findings reading jumps to the end. */
@@ -121,125 +120,100 @@ static bool read_first_line(parser *p) {
     return expect(p, "machine") && read_machine(p) && read_conditions(p);
 }
 
-/* ---- decisions ---- */
-static bool read_anchor(parser *p, const char **anchor) {
-    return read_word(p, "an anchor such as max.0", anchor);
+/* ---- decisions: each reads what follows the anchor ---- */
+static bool read_access_anchor(parser *p, const char **anchor) {
+    return read_word(p, "the anchor of an access, such as x.0", anchor);
 }
 
-static bool read_axis(parser *p) {
-    ir_plan_axis axis = {.location = p->lexer.token.location};
-    int64_t count = p->plan->axis_count;
-    if (!read_anchor(p, &axis.anchor))
-        return false;
+static bool read_axis(parser *p, ir_plan_line *line) {
     size_t used = 0;
     const char *reason = NULL;
-    bool ok = layout_axis_parse(p->lexer.token.text, text_ir_lexer_rest(&p->lexer), &axis.digits,
+    bool ok = layout_axis_parse(p->lexer.token.text, text_ir_lexer_rest(&p->lexer), &line->digits,
                                 &used, &reason);
     text_ir_lexer_skip(&p->lexer, used);
     if (!ok)
         return fail(p, "plan-digits", NULL, reason);
-    if (text_ir_lexer_accept(&p->lexer, "shift") &&
-        !read_word(p, "the anchor of an access, such as x.0", &axis.digits.shift))
-        return false;
-    BASE_PUSH(p->arena, p->plan->axes, count, p->axis_capacity, axis);
-    p->plan->axis_count = (int)count;
-    return true;
+    return !text_ir_lexer_accept(&p->lexer, "shift") || read_access_anchor(p, &line->digits.shift);
 }
 
-static bool read_keep(parser *p) {
-    ir_plan_keep keep = {.location = p->lexer.token.location};
-    int64_t count = p->plan->keep_count;
-    if (!read_anchor(p, &keep.anchor))
-        return false;
+static bool read_keep(parser *p, ir_plan_line *line) {
     for (int i = IR_STORAGE_REGISTERS; i <= IR_STORAGE_OUTPUT; i++) {
-        if (text_ir_lexer_accept(&p->lexer, ir_storage_name((ir_storage)i))) {
-            keep.storage = (ir_storage)i;
-            if (keep.storage == IR_STORAGE_OUTPUT && !read_anchor(p, &keep.access))
-                return false;
-            BASE_PUSH(p->arena, p->plan->keeps, count, p->keep_capacity, keep);
-            p->plan->keep_count = (int)count;
-            return true;
-        }
+        if (!text_ir_lexer_accept(&p->lexer, ir_storage_name((ir_storage)i)))
+            continue;
+        line->storage = (ir_storage)i;
+        return line->storage != IR_STORAGE_OUTPUT || read_access_anchor(p, &line->of);
     }
     return fail(p, "plan-choice", "registers, private, reload, recompute or output",
                 "no such storage");
 }
 
-static bool read_reduce(parser *p) {
-    ir_plan_anchor reduce = {.location = p->lexer.token.location};
-    int64_t count = p->plan->reduce_count;
-    if (!read_anchor(p, &reduce.anchor))
+static bool read_reduce(parser *p, ir_plan_line *line) {
+    (void)line;
+    return text_ir_lexer_accept(&p->lexer, "tree") ||
+           fail(p, "plan-choice", "tree", "no such order");
+}
+
+static bool read_access(parser *p, ir_plan_line *line) {
+    int64_t width = 0;
+    if (!expect(p, "width") || !read_integer(p, 1, 1 << 20, &width))
         return false;
-    if (!text_ir_lexer_accept(&p->lexer, "tree"))
-        return fail(p, "plan-choice", "tree", "no such order");
-    BASE_PUSH(p->arena, p->plan->reduces, count, p->reduce_capacity, reduce);
-    p->plan->reduce_count = (int)count;
+    line->width = (int)width;
     return true;
 }
 
-static bool read_access(parser *p) {
-    ir_plan_access access = {.location = p->lexer.token.location};
-    int64_t count = p->plan->access_count, width = 0;
-    if (!read_anchor(p, &access.anchor) || !expect(p, "width") ||
-        !read_integer(p, 1, 1 << 20, &width))
-        return false;
-    access.width = (int)width;
-    BASE_PUSH(p->arena, p->plan->accesses, count, p->access_capacity, access);
-    p->plan->access_count = (int)count;
-    return true;
-}
-
-static bool read_convert(parser *p) {
-    ir_plan_convert convert = {.location = p->lexer.token.location};
-    int64_t count = p->plan->convert_count;
-    if (!read_anchor(p, &convert.anchor))
-        return false;
+static bool read_convert(parser *p, ir_plan_line *line) {
     for (int i = LAYOUT_FORWARD; i <= LAYOUT_SCRATCH; i++) {
-        if (text_ir_lexer_accept(&p->lexer, layout_class_name((layout_class)i))) {
-            convert.mechanism = (layout_class)i;
-            if (text_ir_lexer_accept(&p->lexer, "of") && !read_anchor(p, &convert.array))
-                return false;
-            BASE_PUSH(p->arena, p->plan->converts, count, p->convert_capacity, convert);
-            p->plan->convert_count = (int)count;
-            return true;
-        }
+        if (!text_ir_lexer_accept(&p->lexer, layout_class_name((layout_class)i)))
+            continue;
+        line->mechanism = (layout_class)i;
+        return !text_ir_lexer_accept(&p->lexer, "of") ||
+               read_word(p, "the anchor of a conversion, such as convert.0", &line->of);
     }
     return fail(p, "plan-choice", "forward, rename, shuffle or scratch", "no such mechanism");
 }
 
-static bool read_math(parser *p) {
-    ir_plan_math math = {.form = IR_MATH_PORTABLE, .location = p->lexer.token.location};
-    int64_t count = p->plan->math_count;
-    if (!read_anchor(p, &math.anchor))
-        return false;
-    if (!text_ir_lexer_accept(&p->lexer, ir_math_form_name(math.form)))
-        return fail(p, "plan-choice", ir_math_form_name(math.form), "no such form");
-    BASE_PUSH(p->arena, p->plan->maths, count, p->math_capacity, math);
-    p->plan->math_count = (int)count;
-    return true;
+static bool read_math(parser *p, ir_plan_line *line) {
+    line->form = IR_MATH_PORTABLE;
+    return text_ir_lexer_accept(&p->lexer, ir_math_form_name(line->form)) ||
+           fail(p, "plan-choice", ir_math_form_name(line->form), "no such form");
 }
 
-static const struct {
-    const char *kind;
-    bool (*read)(parser *p);
-} decisions[] = {
-    {"axis", read_axis},     {"keep", read_keep},       {"reduce", read_reduce},
-    {"access", read_access}, {"convert", read_convert}, {"math", read_math},
+static bool (*const readers[IR_PLAN_KIND_COUNT])(parser *p, ir_plan_line *line) = {
+    [IR_PLAN_AXIS] = read_axis,       [IR_PLAN_KEEP] = read_keep,
+    [IR_PLAN_REDUCE] = read_reduce,   [IR_PLAN_ACCESS] = read_access,
+    [IR_PLAN_CONVERT] = read_convert, [IR_PLAN_MATH] = read_math,
 };
-enum { DECISION_KINDS = sizeof decisions / sizeof decisions[0] };
+
+/* "axis, keep, reduce, ... or math" */
+static const char *all_kinds(parser *p) {
+    base_text text;
+    base_text_init(&text, p->diagnostics->arena);
+    for (int i = 0; i < IR_PLAN_KIND_COUNT; i++)
+        base_text_format(&text, "%s%s",
+                         i == 0                        ? ""
+                         : i + 1 == IR_PLAN_KIND_COUNT ? " or "
+                                                       : ", ",
+                         ir_plan_kind_name((ir_plan_kind)i));
+    return text.bytes;
+}
 
 /* One line; a second decision for an anchor is reported at the anchor. */
-static bool read_decision(parser *p, text_ir_names seen[DECISION_KINDS]) {
-    for (int i = 0; i < DECISION_KINDS; i++) {
-        if (!text_ir_lexer_accept(&p->lexer, decisions[i].kind))
+static bool read_decision(parser *p, text_ir_names seen[IR_PLAN_KIND_COUNT]) {
+    for (int i = 0; i < IR_PLAN_KIND_COUNT; i++) {
+        if (!text_ir_lexer_accept(&p->lexer, ir_plan_kind_name((ir_plan_kind)i)))
             continue;
-        text_ir_token anchor = p->lexer.token;
-        if (anchor.kind == TEXT_IR_WORD &&
-            !text_ir_names_add(p->arena, &seen[i], anchor.text, anchor.length, 0))
+        text_ir_token token = p->lexer.token;
+        const char *anchor = NULL;
+        if (token.kind == TEXT_IR_WORD &&
+            !text_ir_names_add(p->arena, &seen[i], token.text, token.length, 0))
             return fail(p, "plan-repeats", "one line for each anchor", "decided already");
-        return decisions[i].read(p);
+        if (!read_word(p, "an anchor such as max.0", &anchor))
+            return false;
+        ir_plan_line *line = ir_plan_add(p->arena, p->plan, (ir_plan_kind)i, anchor);
+        line->location = token.location;
+        return readers[i](p, line);
     }
-    return fail(p, "plan-syntax", "axis, keep, reduce, access, convert or math", "not a decision");
+    return fail(p, "plan-syntax", all_kinds(p), "not a decision");
 }
 
 static void skip_line(parser *p) {
@@ -268,7 +242,7 @@ ir_plan *text_plan_parse(base_arena *arena, const base_source *source,
     if (refuse_size(source, diagnostics))
         return NULL;
     parser p = {.arena = arena, .diagnostics = diagnostics, .plan = BASE_NEW(arena, ir_plan)};
-    text_ir_names seen[DECISION_KINDS] = {{0}};
+    text_ir_names seen[IR_PLAN_KIND_COUNT] = {{0}};
     int64_t before = diagnostics->count + diagnostics->dropped;
     text_ir_lexer_init(&p.lexer, source);
     skip_empty_lines(&p);

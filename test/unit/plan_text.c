@@ -102,10 +102,11 @@ static void names_do_not_change_the_hash(void **state) {
         {"axis N", "axis width"},       {"for N", "for K"},   {"keep e", "keep exp.0"},
         {"keep t", "keep values"},
     };
-    uint64_t hash = ir_plan_hash(read(f, softmax));
+    uint64_t hash = ir_plan_hash(&f->arena, read(f, softmax));
     for (size_t i = 0; i < sizeof renamings / sizeof renamings[0]; i++)
-        assert_int_equal(
-            ir_plan_hash(read(f, replaced(f, softmax, renamings[i][0], renamings[i][1]))), hash);
+        assert_int_equal(ir_plan_hash(&f->arena, read(f, replaced(f, softmax, renamings[i][0],
+                                                                  renamings[i][1]))),
+                         hash);
 }
 
 static void a_shift_is_hashed_by_the_place_of_its_access(void **state) {
@@ -114,8 +115,10 @@ static void a_shift_is_hashed_by_the_place_of_its_access(void **state) {
     const char *renamed = replaced(f, text, "x.0", "w.0");
     const char *other = replaced(f, softmax, "step 128", "step 128 shift y.0");
     assert_string_equal(print(f, read(f, text)), text);
-    assert_int_equal(ir_plan_hash(read(f, renamed)), ir_plan_hash(read(f, text)));
-    assert_int_not_equal(ir_plan_hash(read(f, other)), ir_plan_hash(read(f, text)));
+    assert_int_equal(ir_plan_hash(&f->arena, read(f, renamed)),
+                     ir_plan_hash(&f->arena, read(f, text)));
+    assert_int_not_equal(ir_plan_hash(&f->arena, read(f, other)),
+                         ir_plan_hash(&f->arena, read(f, text)));
 }
 
 static void every_decision_changes_the_hash(void **state) {
@@ -134,10 +137,11 @@ static void every_decision_changes_the_hash(void **state) {
         {"math exp.0    portable\n", ""},
         {" for N = 4096", ""},
     };
-    uint64_t hash = ir_plan_hash(read(f, softmax));
+    uint64_t hash = ir_plan_hash(&f->arena, read(f, softmax));
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
         assert_int_not_equal(
-            ir_plan_hash(read(f, replaced(f, softmax, changes[i][0], changes[i][1]))), hash);
+            ir_plan_hash(&f->arena, read(f, replaced(f, softmax, changes[i][0], changes[i][1]))),
+            hash);
 }
 
 #define FIRST "plan k canon 5d1e8c0a91b2f733 machine m\n"

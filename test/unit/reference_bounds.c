@@ -296,7 +296,7 @@ static void a_sum_has_the_depth_of_the_plan(void **state) {
         x[i] = (float)(random_unit(&seed) - 0.5);
         magnitude += fabs((double)x[i]);
     }
-    ir_plan_axis axes[3] = {
+    ir_plan_line axes[3] = {
         {.anchor = "row", .digits = {.count = 1, .digits = {{.holder = LAYOUT_GROUP, .radix = 0}}}},
         {.anchor = "N",
          .digits = {.count = 3,
@@ -306,7 +306,7 @@ static void a_sum_has_the_depth_of_the_plan(void **state) {
         {.anchor = "axis.0",
          .digits = {.count = 1, .digits = {{.holder = LAYOUT_STEP, .radix = 0}}}},
     };
-    ir_plan plan = {.axes = axes, .axis_count = 3};
+    ir_plan plan = {.of[IR_PLAN_AXIS] = {.lines = axes, .count = 3}};
     double sequential = reduce(IR_MONOID_SUM, WIDTH, x, 1.0f, NULL).error;
     double planned = reduce(IR_MONOID_SUM, WIDTH, x, 1.0f, &plan).error;
     assert_true(fabs(sequential / (999 * unit * magnitude) - 1.0) < 1e-9);
