@@ -36,10 +36,10 @@ typedef struct cost_facts {
     int64_t programs; /* that run; where the call decides, as many as fill the machine */
     cost_domain domains[COST_MAX_DOMAINS];
     int domain_count;
-    int reductions;    /* over the row axis; in a loop once for each trip */
-    int element_bytes; /* of the widest accesses of the row */
+    int64_t reductions;    /* over the row axis; in a loop once for each trip */
+    int64_t element_bytes; /* of the widest accesses of the row */
     /* the mapping */
-    int subgroup;          /* lanes of one: 32 on GPUs */
+    int64_t subgroup;      /* lanes of one: 32 on GPUs; of a vector register on a cpu */
     int64_t workers;       /* W: lanes of one program */
     int64_t vector;        /* V: neighbours that a worker owns */
     int64_t unroll;        /* U */
@@ -67,14 +67,21 @@ typedef struct cost_facts {
 
 /* What the models must know of a machine; 0: not known. */
 typedef struct cost_machine {
-    int64_t processors;      /* multiprocessors, cores */
-    int64_t threads_limit;   /* resident on one processor */
-    int64_t groups_limit;    /* resident on one processor */
-    int64_t registers;       /* of one processor, of 32 bits */
-    int64_t scratch_bytes;   /* of one processor */
-    int64_t cache_bytes;     /* the last level, of the device */
-    double memory_bandwidth; /* bytes a second, reads and writes mixed */
-    double cache_bandwidth;  /* bytes a second, last level */
+    int64_t processors;    /* multiprocessors, cores */
+    int64_t lanes;         /* that one processor computes on at once, of 32 bits */
+    int64_t threads_limit; /* resident on one processor; cores have no such limits */
+    int64_t groups_limit;  /* resident on one processor */
+    int64_t registers;     /* of one processor, of 32 bits */
+    int64_t scratch_bytes; /* of one processor */
+    /* caches from the nearest on: of one processor, of one processor, of the device */
+    int64_t near_cache_bytes;
+    int64_t private_cache_bytes; /* 0: there is none between */
+    int64_t cache_bytes;
+    /* bytes a second: of one processor, of one processor, of the device, of the device */
+    double near_bandwidth;
+    double private_bandwidth;
+    double cache_bandwidth;
+    double memory_bandwidth; /* of reads alone; what writes cost more is a coefficient */
     double clock;            /* cycles a second */
     double latency_seconds;  /* of a read from memory */
 } cost_machine;
@@ -108,13 +115,26 @@ bool cost_model_find(const char *name, cost_model *model);
 /* Named coefficients of all models; the defaults are rows of coefficients.def. */
 typedef struct cost_coefficients cost_coefficients;
 const cost_coefficients *cost_coefficients_default(void);
-/* Lines `service.D 3.29`, `# comment`; every name must be a known one and no value negative. NULL:
- * the diagnostics say why. What a file does not name keeps its default. */
+
+typedef struct cost_coefficient_row {
+    const char *name; /* service.D */
+    double value;     /* the default */
+    const char *unit, *source;
+} cost_coefficient_row;
+
+/* The rows of coefficients.def, for messages and docs; false past the end. */
+bool cost_coefficient_at(int index, cost_coefficient_row *row);
+
+/* Lines `service.D 3.29`, `# comment`; every name must be a known one, stand once, and no value be
+ * negative. NULL: the diagnostics say why (coefficient-name, coefficient-twice, coefficient-value).
+ * What a file does not name keeps its default. */
 const cost_coefficients *cost_coefficients_parse(base_arena *arena, const base_source *source,
                                                  base_diagnostics *diagnostics);
 /* Canonical text of all coefficients; cost_coefficients_parse reads it. */
 void cost_coefficients_print(base_text *out, const cost_coefficients *coefficients);
 
+/* The machine may be NULL for analytic and service, which look at none. A candidate that is out of
+ * budget or illegal is priced all the same: who may be chosen is decided before. */
 cost_estimate cost_of(cost_model model, const cost_facts *facts, const cost_machine *machine,
                       const cost_coefficients *coefficients);
 

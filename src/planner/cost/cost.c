@@ -1,0 +1,89 @@
+/* The models by name, and what they share. */
+#include "planner/cost/cost_internal.h"
+
+#include "base/checked.h"
+
+#include <string.h>
+
+typedef cost_estimate (*model_function)(const cost_facts *, const cost_machine *,
+                                        const cost_coefficients *);
+
+static const struct {
+    const char *name;
+    model_function estimate;
+} models[] = {
+    [COST_ANALYTIC] = {"analytic", cost_analytic},
+    [COST_SERVICE] = {"service", cost_service},
+    [COST_CUDA] = {"cuda", NULL},
+    [COST_CPU] = {"cpu", NULL},
+};
+
+const char *cost_model_name(cost_model model) {
+    return (unsigned)model < COST_MODEL_COUNT ? models[model].name : NULL;
+}
+
+bool cost_model_find(const char *name, cost_model *model) {
+    for (int i = 0; i < COST_MODEL_COUNT; i++) {
+        if (strcmp(models[i].name, name) == 0) {
+            *model = (cost_model)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+cost_estimate cost_of(cost_model model, const cost_facts *facts, const cost_machine *machine,
+                      const cost_coefficients *coefficients) {
+    if (models[model].estimate == NULL)
+        return (cost_estimate){.missing = "the model"};
+    return models[model].estimate(facts, machine, coefficients);
+}
+
+static bool lacks(cost_estimate *estimate, const char *name) {
+    estimate->available = false;
+    estimate->missing = name;
+    return false;
+}
+
+bool cost_knows(cost_estimate *estimate, const cost_facts *facts, const cost_need *needs,
+                int count) {
+    for (int i = 0; i < count; i++) {
+        int64_t value;
+        memcpy(&value, (const char *)facts + needs[i].offset, sizeof value);
+        if (value < needs[i].least)
+            return lacks(estimate, needs[i].name);
+    }
+    if (facts->domain_count < 0 || facts->domain_count > COST_MAX_DOMAINS)
+        return lacks(estimate, "domains");
+    for (int i = 0; i < facts->domain_count; i++)
+        if (facts->domains[i].elements < 0 || facts->domains[i].times < 0)
+            return lacks(estimate, "domains");
+    estimate->available = true;
+    return true;
+}
+
+void cost_add(cost_estimate *estimate, const char *name, double amount) {
+    estimate->total += amount;
+    if (amount > 0 && estimate->cause_count < COST_MAX_CAUSES)
+        estimate->causes[estimate->cause_count++] = (cost_cause){name, amount};
+}
+
+double cost_rounds(const cost_facts *facts) {
+    double rounds = 0;
+    for (int i = 0; i < facts->domain_count; i++)
+        rounds += (double)facts->domains[i].times *
+                  (double)cost_slots(facts->domains[i].elements, facts->workers, facts->vector);
+    return rounds;
+}
+
+double cost_subgroups(const cost_facts *facts) {
+    return (double)((facts->workers - 1) / facts->subgroup + 1);
+}
+
+int64_t cost_slots(int64_t elements, int64_t workers, int64_t vector) {
+    int64_t pack;
+    if (!base_checked_mul(workers, vector, &pack)) /* wider than any number of elements */
+        return elements < vector ? elements : vector;
+    int64_t rest = elements % pack;
+    return elements / pack * vector + (rest < vector ? rest : vector);
+}
