@@ -1,4 +1,5 @@
-"""Every example on edge widths and element types: reference and cpu against the NumPy oracle.
+"""Every example on edge widths and element types: reference and cpu against the NumPy oracle; so do
+the kernels of test/rows, which nobody tunes for, on fewer widths.
 
 tier: check
 builds: release asan
@@ -36,16 +37,33 @@ EXAMPLES = {
     "transpose8": ("source:88", "dest"),
     "rmsnorm_register": ("x:rw w:w", "y"),
 }
+ROWS = {
+    "variance": ("x:rw", "y"),
+    "p_norm": ("x:rw", "y"),
+    "min_max": ("x:rw", "y"),
+    "masked_softmax": ("x:rw mask:w", "y"),
+    "residual_rmsnorm": ("x:rw residual:rw w:w", "s y"),
+    "log_sum_exp": ("x:rw", "y"),
+    "squared_relu_gate": ("x:rw other:rw", "y"),
+    "row_dot": ("x:rw other:rw", "y"),
+}
+ROW_WIDTHS = [1, 33, 257, 1009]
+KERNELS = EXAMPLES | ROWS
 # Widths that are constants of the kernel, which has at least one element.
 CONSTANT = {"rmsnorm_register": "N={width}"}
 ROUNDOFF = {"f64": 2.0 ** -53, "f32": 2.0 ** -24, "f16": 2.0 ** -11, "bf16": 2.0 ** -8}
-F32_OUTPUTS = {("cross_entropy", "loss"), ("rmsnorm_quant", "scale")}
+F32_OUTPUTS = {("cross_entropy", "loss"), ("rmsnorm_quant", "scale"), ("variance", "y"),
+               ("log_sum_exp", "y"), ("row_dot", "y")}
+
+
+def path_of(name):
+    return f"{'test/rows' if name in ROWS else 'examples'}/{name}.croft"
 
 
 def make_inputs(name, rows, width, dtype, generator, mean):
     """Input arrays exactly as the file will hold them, in float64 (integers stay integers)."""
     arrays = {}
-    for word in EXAMPLES[name][0].split():
+    for word in KERNELS[name][0].split():
         key, kind = word.split(":")
         if kind == "l":
             label = generator.integers(0, max(width, 1), rows)
@@ -66,7 +84,8 @@ def make_inputs(name, rows, width, dtype, generator, mean):
 
 def oracle(name, arrays):
     with np.errstate(all="ignore"):
-        return getattr(importlib.import_module(name), name)(**arrays)
+        module = importlib.import_module("row_kernels" if name in ROWS else name)
+        return getattr(module, name)(**arrays)
 
 
 def sensitivity(name, arrays, expected, generator):
@@ -113,14 +132,14 @@ def check(name, width, dtype, target, generator):
         command.save(path, value, ["i32", "i64"][width % 2] if key == "label" else dtype)
         words.append(f"{key}={path}")
     words += CONSTANT.get(name, "").format(width=width).split()
-    outputs = EXAMPLES[name][1].split()
+    outputs = KERNELS[name][1].split()
     paths = {key: command.SCRATCH / f"out_{key}.npy" for key in outputs}
     for path in paths.values():
         path.unlink(missing_ok=True)
     words += [f"{key}={path}" for key, path in paths.items()]
     extra = {"cpu": ["--check"], "fallback": ["--plan", "fallback", "--check"],
              "reference": ["--target", "reference"]}[target]
-    result = command.croft("run", f"examples/{name}.croft", *words, *extra)
+    result = command.croft("run", path_of(name), *words, *extra)
     label = f"{name}_{target}_{width}_{dtype}"
     if result.code:
         return command.case(label, False, result)
@@ -148,8 +167,8 @@ def check(name, width, dtype, target, generator):
 def cases():
     """(name, width, dtype, target): all widths in f32; the 16-bit types and targets in turn."""
     turn = itertools.count()
-    for name in EXAMPLES:
-        widths = [8, 24] if name == "transpose8" else WIDTHS
+    for name in KERNELS:
+        widths = [8, 24] if name == "transpose8" else ROW_WIDTHS if name in ROWS else WIDTHS
         widths = [width for width in widths if width > 0 or name not in CONSTANT]
         if command.SANITIZED:
             widths = widths[1::4]
