@@ -73,8 +73,7 @@ def report_failure(options, name, kernel, finding, folder):
             f"{finding.text.rstrip()}\n  {reproduce(options.croft, kept, finding, smallest)}\n")
 
 
-def run_generated(options, seed):
-    kernel = generate.generate(seed, options.special)
+def run_kernel(options, seed, kernel):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "kernel.croft"
         path.write_text(kernel.text)
@@ -164,7 +163,8 @@ def main():
             print_result(result)
             failed += result.verdict.finding is not None
         names = [f"{seed}.{i}" for seed in seeds for i in range(count)]
-        for result in pool.map(lambda seed: run_generated(options, seed), names):
+        for result in pool.map(lambda seed: run_kernel(
+                options, seed, generate.generate(seed, options.special)), names):
             print_result(result)
             results.append(result)
             failed += result.verdict.finding is not None
