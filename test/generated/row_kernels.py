@@ -6,12 +6,12 @@
 tier: check check-long
 builds: release
 
-One program a row: row tiles of several tensors and of two widths, weights that all rows share, tiles
-that are used again after a reduction, reductions of reductions, gathers of single elements and of
-tiles, masks by position, scalars for each row, several outputs. Arithmetic keeps values small, so that
-results stay finite. Each kernel runs as judge.py says: fallback and row plan, the simulator, wide
-teams, plans changed by chance; all against the reference. Without --seed: kernels of one fixed and of
-one fresh seed, CROFT_SEED.
+One program a row: row tiles of several tensors and of two widths, weights that all rows share,
+tiles that are used again after a reduction, reductions of reductions, gathers of single elements
+and of tiles, masks by position, scalars for each row, several outputs. Arithmetic keeps values
+small, so that results stay finite. Each kernel runs as judge.py says: fallback and row plan, the
+simulator, wide teams, plans changed by chance; all against the reference. Without --seed: kernels
+of one fixed and of one fresh seed, CROFT_SEED.
 """
 import argparse
 import concurrent.futures
@@ -114,9 +114,9 @@ class RowKernel:
             return self.leaf(width)
         a = self.expression(width, depth - 1)
         if kind == "unary":
-            form = self.pick(("exp(minimum({}, 1.5))", "tanh({})", "sigmoid({})", "abs({})", "-({})",
-                              "sqrt(abs({}) + 0.1)", "rsqrt(abs({}) + 0.5)", "log(abs({}) + 0.5)",
-                              "minimum({} * {}, 30.0)", "maximum({}, 0.0)"))
+            form = self.pick(("exp(minimum({}, 1.5))", "tanh({})", "sigmoid({})", "abs({})",
+                              "-({})", "sqrt(abs({}) + 0.1)", "rsqrt(abs({}) + 0.5)",
+                              "log(abs({}) + 0.5)", "minimum({} * {}, 30.0)", "maximum({}, 0.0)"))
             return Value(form.replace("{}", a.text), a.width, a.loose)
         b = self.expression(width if a.width else self.pick((None, width)), depth - 1)
         shape, loose = a.width or b.width, a.loose or b.loose
@@ -142,7 +142,8 @@ class RowKernel:
         width = self.pick(("N", "N", "N", "M"))
         value = self.expression(width, self.pick((1, 2, 2, 3)))
         if value.width is None:
-            value = Value(f"{value.text} + f32({self.row_input(width)}[row, :])", width, value.loose)
+            row = self.row_input(width)
+            value = Value(f"{value.text} + f32({row}[row, :])", width, value.loose)
         self.define(value, "t")
 
     def reduce(self):
@@ -150,8 +151,8 @@ class RowKernel:
         if not tiles:
             return self.tile()
         t = self.pick(tiles[-3:])
-        form = self.pick(("sum({t}) / maximum({n}, 1)", "sum({t} * {t}) / maximum({n}, 1)", "max({t})",
-                          "min({t})", "max(abs({t}))", "where(any({t} > 1.0), 1.0, 0.5)",
+        form = self.pick(("sum({t}) / maximum({n}, 1)", "sum({t} * {t}) / maximum({n}, 1)",
+                          "max({t})", "min({t})", "max(abs({t}))", "where(any({t} > 1.0), 1.0, 0.5)",
                           "where(all({t} > -2.0), 0.0, 1.5)", "sum({t}, nan=ignore) / 64.0",
                           "sum(exp({t} - max({t})))", "maximum(max({t}), -50.0)"))
         loose = t.loose or "sum" in form
