@@ -2,6 +2,7 @@
  *
  *     croft explain softmax.croft N=1009 --machine sm_90            one screen
  *     croft explain softmax.croft N=1009 --machine sm_90 --json     the same for programs
+ *     croft explain softmax.croft N=1009 --html -o softmax.html     a page with pictures
  *     croft explain transpose8.croft --value v --svg -o v.svg       who owns each element of v
  *
  * It compiles to level thread, runs nothing, and prints the report of compile/report.h.
@@ -44,6 +45,8 @@ static void write_report(base_text *out, const cli_options *options, const compi
                          const compile_report_value *value) {
     if (value != NULL)
         cli_explain_picture(out, report, value, options->html);
+    else if (options->html)
+        cli_explain_page(out, report);
     else if (options->json)
         cli_explain_json(out, report);
     else
@@ -74,8 +77,10 @@ static int usage(const char *message) {
 }
 
 int cli_explain(const cli_options *options) {
-    if (options->value == NULL && (options->svg || options->html))
-        return usage("--svg and --html draw the tile of --value NAME");
+    if (options->value == NULL && options->svg)
+        return usage("--svg draws the tile of --value NAME");
+    if (options->html && options->json)
+        return usage("a page has no --json");
     if (options->value != NULL && options->svg == options->html)
         return usage("--value NAME is drawn with --svg or with --html");
     if (options->value != NULL && options->json)

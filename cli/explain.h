@@ -13,6 +13,10 @@ void cli_explain_json(base_text *out, const compile_report *report);
 void cli_explain_picture(base_text *out, const compile_report *report,
                          const compile_report_value *value, bool html);
 
+/* The whole report as a page of one file: text, a picture for each way in which tiles are owned,
+ * the plan, the kernel's file. */
+void cli_explain_page(base_text *out, const compile_report *report);
+
 /* Words that the printers share. */
 const char *cli_explain_part(const compile_report_index *index); /* base, lanes, vector */
 /* Why a conversion was not needed. */

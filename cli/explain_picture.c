@@ -2,6 +2,8 @@
  *
  *     croft explain transpose8.croft --value v --svg
  *
+ *     croft explain softmax.croft N=1009 --html       the report, a picture of each layout, the plan
+ *
  * The picture is that of cli/layout_picture.c. Its frames are the sectors of the load that makes
  * the tile, or of a store that writes it, at the addresses of the thread module: for program 0, in
  * the first step. Addresses that data decides have no frame.
@@ -12,7 +14,7 @@
 
 #include <string.h>
 
-enum { ELEMENT_LIMIT = 1 << 16 };
+enum { ELEMENT_LIMIT = 1 << 16, PICTURE_LIMIT = 8 };
 
 /* By element number. Returns how many are known. */
 static int64_t find_addresses(const compile_report *report, const compile_report_value *value,
@@ -55,28 +57,84 @@ static const char *note_of(base_arena *arena, const compile_report_access *acces
     return note.bytes;
 }
 
+/* The view of a value with what its sectors are; `caption` is what it shows. */
+static void make_view(const compile_report *report, const compile_report_value *value,
+                      base_text *caption, cli_layout_view *view) {
+    base_arena *arena = caption->arena;
+    const compile_report_access *access = access_of(report, value);
+    cli_layout_view_make(arena, value->layout, &value->tile, value->dtype,
+                         access != NULL && !report->by_team ? access->width : 1, view);
+    base_text_format(caption, "%s of %s, %s of %s elements", value->anchor, report->kernel,
+                     base_dtype_name(value->dtype), value->shape);
+    if (view->elements > ELEMENT_LIMIT)
+        return;
+    int64_t *addresses = BASE_NEW_ARRAY(arena, int64_t, view->elements + 1);
+    int64_t known = find_addresses(report, value, view, addresses);
+    cli_layout_view_place(view, addresses, caption->bytes,
+                          note_of(arena, access, known > 0, value->steps != 1));
+}
+
 void cli_explain_picture(base_text *out, const compile_report *report,
                          const compile_report_value *value, bool html) {
-    base_arena *arena = out->arena;
-    const compile_report_access *access = access_of(report, value);
     base_text caption, text;
     cli_layout_view view;
-    cli_layout_view_make(arena, value->layout, &value->tile, value->dtype,
-                         access != NULL && !report->by_team ? access->width : 1, &view);
-    base_text_init(&caption, arena);
-    base_text_format(&caption, "%s of %s, %s of %s elements", value->anchor, report->kernel,
-                     base_dtype_name(value->dtype), value->shape);
-    bool small = view.elements <= ELEMENT_LIMIT;
-    int64_t *addresses = BASE_NEW_ARRAY(arena, int64_t, small ? view.elements + 1 : 1);
-    int64_t known = small ? find_addresses(report, value, &view, addresses) : 0;
-    if (small)
-        cli_layout_view_place(&view, addresses, caption.bytes,
-                              note_of(arena, access, known > 0, value->steps != 1));
+    base_text_init(&caption, out->arena);
+    base_text_init(&text, out->arena);
+    make_view(report, value, &caption, &view);
     if (!html) {
         cli_layout_svg(out, &view, 1);
         return;
     }
-    base_text_init(&text, arena);
     cli_explain_text(&text, report);
     cli_layout_html(out, &view, 1, caption.bytes, text.bytes);
+}
+
+/* ---- the whole page ---- */
+/* A value before this one is owned alike and accessed as wide: its picture serves for both. */
+static bool is_drawn(const compile_report *report, int64_t index) {
+    const compile_report_value *value = &report->values[index];
+    for (int64_t i = 0; i < index; i++)
+        if (report->values[i].tile.rank > 0 &&
+            strcmp(report->values[i].layout, value->layout) == 0 &&
+            strcmp(report->values[i].shape, value->shape) == 0)
+            return true;
+    return false;
+}
+
+static void write_pictures(base_text *out, const compile_report *report) {
+    int drawn = 0;
+    for (int64_t i = 0; i < report->value_count && drawn < PICTURE_LIMIT; i++) {
+        const compile_report_value *value = &report->values[i];
+        base_text caption;
+        cli_layout_view view;
+        if (value->tile.rank == 0 || is_drawn(report, i))
+            continue;
+        base_text_init(&caption, out->arena);
+        make_view(report, value, &caption, &view);
+        if (drawn++ == 0)
+            cli_layout_page_words(out, "h2", "Who owns each element");
+        cli_layout_page_picture(out, &view, 1);
+    }
+}
+
+void cli_explain_page(base_text *out, const compile_report *report) {
+    base_text title, text, plan;
+    base_text_init(&title, out->arena);
+    base_text_init(&text, out->arena);
+    base_text_init(&plan, out->arena);
+    base_text_format(&title, "%s on %s", report->kernel, report->machine->name);
+    cli_explain_text(&text, report);
+    ir_plan_print(&plan, report->plan);
+    cli_layout_page_begin(out, title.bytes);
+    cli_layout_page_words(out, "pre", text.bytes);
+    write_pictures(out, report);
+    cli_layout_page_words(out, "h2", "The plan");
+    cli_layout_page_words(out, "pre", plan.bytes);
+    if (report->module->source != NULL) {
+        const base_source *source = report->module->source;
+        cli_layout_page_words(out, "h2", "The kernel's file");
+        cli_layout_page_words(out, "pre",
+                              base_arena_copy(out->arena, source->text, source->length));
+    }
+    cli_layout_page_end(out);
 }

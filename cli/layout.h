@@ -123,6 +123,11 @@ void cli_layout_convert_json(base_text *out, const cli_layout_view views[2],
                              const cli_layout_plan *plan);
 /* One layout, or two beneath each other: cells whose owner differs are marked in the second. */
 void cli_layout_svg(base_text *out, const cli_layout_view *views, int count);
+/* A page in one file: begin, pictures and words in any order, end. `tag`: that words stand in. */
+void cli_layout_page_begin(base_text *out, const char *title);
+void cli_layout_page_picture(base_text *out, const cli_layout_view *views, int count);
+void cli_layout_page_words(base_text *out, const char *tag, const char *words);
+void cli_layout_page_end(base_text *out);
 /* A page with the picture and the report's text. */
 void cli_layout_html(base_text *out, const cli_layout_view *views, int count, const char *title,
                      const char *report);

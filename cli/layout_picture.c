@@ -352,8 +352,7 @@ void cli_layout_svg(base_text *out, const cli_layout_view *views, int count) {
     base_text_string(out, "</svg>\n");
 }
 
-void cli_layout_html(base_text *out, const cli_layout_view *views, int count, const char *title,
-                     const char *report) {
+void cli_layout_page_begin(base_text *out, const char *title) {
     base_text_string(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
                           "<meta name=\"viewport\" content=\"width=device-width\"/>\n<title>");
     append_xml(out, title, TITLE_CLIP);
@@ -361,14 +360,36 @@ void cli_layout_html(base_text *out, const cli_layout_view *views, int count, co
                      "</title>\n<style>\n:root{color-scheme:light dark}\n"
                      "body{margin:1.5rem;font-family:system-ui,sans-serif;background:#ffffff;"
                      "color:#1a1a1a}\n"
-                     "h1{font-size:1.2rem;overflow-wrap:anywhere}\n"
+                     "h1{font-size:1.2rem;overflow-wrap:anywhere}\nh2{font-size:1rem}\n"
                      ".picture{overflow-x:auto}\npre{overflow-x:auto;line-height:1.4}\n"
+                     "table{border-collapse:collapse}\nth,td{text-align:left;padding:0 1rem 0 0;"
+                     "font-variant-numeric:tabular-nums}\n"
                      "@media (prefers-color-scheme:dark){body{background:#16181b;color:#f0f0f0}}\n"
                      "</style>\n</head>\n<body>\n<h1>");
     append_xml(out, title, 4 * TITLE_CLIP);
-    base_text_string(out, "</h1>\n<div class=\"picture\">\n");
+    base_text_string(out, "</h1>\n");
+}
+
+void cli_layout_page_picture(base_text *out, const cli_layout_view *views, int count) {
+    base_text_string(out, "<div class=\"picture\">\n");
     cli_layout_svg(out, views, count);
-    base_text_string(out, "</div>\n<pre>");
-    append_xml(out, report, strlen(report));
-    base_text_string(out, "</pre>\n</body>\n</html>\n");
+    base_text_string(out, "</div>\n");
+}
+
+void cli_layout_page_words(base_text *out, const char *tag, const char *words) {
+    base_text_format(out, "<%s>", tag);
+    append_xml(out, words, strlen(words));
+    base_text_format(out, "</%s>\n", tag);
+}
+
+void cli_layout_page_end(base_text *out) {
+    base_text_string(out, "</body>\n</html>\n");
+}
+
+void cli_layout_html(base_text *out, const cli_layout_view *views, int count, const char *title,
+                     const char *report) {
+    cli_layout_page_begin(out, title);
+    cli_layout_page_picture(out, views, count);
+    cli_layout_page_words(out, "pre", report);
+    cli_layout_page_end(out);
 }

@@ -273,6 +273,20 @@ def pictures():
     run = croft("explain", TRANSPOSE, "--value", "v", "--html", "-o", file, *ON)
     case("a_page_has_the_report", run.code == 0 and run.out == ""
          and "by scratch: 256 bytes" in file.read_text(encoding="utf-8"), run)
+    file = command.SCRATCH / "whole.html"
+    run = croft("explain", "examples/softmax.croft", "N=1009", "--html", "-o", file, *ON)
+    page = file.read_text(encoding="utf-8") if run.code == 0 else ""
+    case("a_whole_page_stands_in_one_file", page.count("<svg ") == 1 and "reduce max.0" in page
+         and "program row: R" in page and page.endswith("</html>\n")
+         and not re.search(r'(src|href)=|url\(|@import', page), run)
+    try:
+        xml.etree.ElementTree.fromstring(page.replace("<!DOCTYPE html>\n", ""))
+        broken = None
+    except xml.etree.ElementTree.ParseError as error:
+        broken = error
+    case("a_page_is_well_formed", broken is None, broken)
+    run = croft("explain", "examples/softmax.croft", "--html", "--json")
+    case("a_page_is_no_json", run.code == 2 and run.out == "", run)
 
 
 def refusals():
