@@ -11,6 +11,23 @@
 /* Bytes that a thread moves in one access at most, where lanes are threads. */
 enum { MACHINE_ACCESS_BYTES = 16 };
 
+/* What one device has, for models of what a launch costs; 0: not known. Of cpus a usual one: how
+ * many cores a process may use is not the table's business. */
+typedef struct machine_capacity {
+    int64_t processors;    /* multiprocessors, cores */
+    int64_t lanes;         /* that one processor computes on at once, of 32 bits */
+    int64_t threads_limit; /* resident on one processor */
+    int64_t groups_limit;  /* resident on one processor */
+    int64_t registers;     /* of one processor, of 32 bits */
+    int64_t scratch_bytes; /* of one processor */
+    /* caches from the nearest on: of one processor, of one processor, of the device */
+    int64_t near_cache_bytes, private_cache_bytes, cache_bytes;
+    /* bytes a second: of one processor, of one processor, of the device, of the device (reads) */
+    double near_bandwidth, private_bandwidth, cache_bandwidth, memory_bandwidth;
+    double clock;           /* cycles a second */
+    double latency_seconds; /* of a read from memory */
+} machine_capacity;
+
 typedef struct machine {
     const char *name;   /* cpu-avx2, cpu-avx512, cpu-neon, cpu-baseline; sm_80, sm_90; m1, m4 */
     const char *target; /* the target that emits for it; a build may be without it */
@@ -20,6 +37,7 @@ typedef struct machine {
     int row_subgroups;     /* subgroups of a group that run side by side, for one row at most */
     int64_t scratch_bytes; /* scratch that one group can have */
     layout_costs costs;    /* of moving values between lanes */
+    machine_capacity capacity;
 } machine;
 
 /* NULL when unknown. */

@@ -11,13 +11,13 @@
  */
 #include "planner/cost/cost_internal.h"
 
-cost_estimate cost_analytic(const cost_facts *facts, const cost_machine *machine,
+cost_estimate cost_analytic(const cost_facts *facts, const cost_machine *device,
                             const cost_coefficients *coefficients) {
     static const cost_need needs[] = {
         COST_NEED(reductions, 0), COST_NEED(subgroup, 1), COST_NEED(workers, 1),
         COST_NEED(vector, 1),     COST_NEED(packed, 1),
     };
-    (void)machine;
+    (void)device;
     cost_estimate estimate = {0};
     if (!cost_knows(&estimate, facts, needs, sizeof needs / sizeof needs[0]))
         return estimate;

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef cost_estimate (*model_function)(const cost_facts *, const cost_machine *,
@@ -14,8 +15,8 @@ static const struct {
 } models[] = {
     [COST_ANALYTIC] = {"analytic", cost_analytic},
     [COST_SERVICE] = {"service", cost_service},
-    [COST_CUDA] = {"cuda", NULL},
-    [COST_CPU] = {"cpu", NULL},
+    [COST_CUDA] = {"cuda", cost_cuda},
+    [COST_CPU] = {"cpu", cost_cpu},
 };
 
 const char *cost_model_name(cost_model model) {
@@ -32,11 +33,14 @@ bool cost_model_find(const char *name, cost_model *model) {
     return false;
 }
 
-cost_estimate cost_of(cost_model model, const cost_facts *facts, const cost_machine *machine,
+cost_estimate cost_of(cost_model model, const cost_facts *facts, const cost_machine *device,
                       const cost_coefficients *coefficients) {
-    if (models[model].estimate == NULL)
-        return (cost_estimate){.missing = "the model"};
-    return models[model].estimate(facts, machine, coefficients);
+    cost_estimate estimate = models[model].estimate(facts, device, coefficients);
+    if (!estimate.available)
+        return (cost_estimate){.missing = estimate.missing, .is_time = estimate.is_time};
+    if (!isfinite(estimate.total))
+        return (cost_estimate){.missing = "coefficients above 0", .is_time = estimate.is_time};
+    return estimate;
 }
 
 static bool lacks(cost_estimate *estimate, const char *name) {
@@ -59,6 +63,24 @@ bool cost_knows(cost_estimate *estimate, const cost_facts *facts, const cost_nee
         if (facts->domains[i].elements < 0 || facts->domains[i].times < 0)
             return lacks(estimate, "domains");
     estimate->available = true;
+    return true;
+}
+
+bool cost_knows_machine(cost_estimate *estimate, const cost_machine *device,
+                        const cost_machine_need *needs, int count) {
+    if (device == NULL)
+        return lacks(estimate, "machine");
+    for (int i = 0; i < count; i++) {
+        const char *field = (const char *)device + needs[i].offset;
+        int64_t whole = 1;
+        double real = 1;
+        if (needs[i].is_real)
+            memcpy(&real, field, sizeof real);
+        else
+            memcpy(&whole, field, sizeof whole);
+        if (whole <= 0 || !(real > 0))
+            return lacks(estimate, needs[i].name);
+    }
     return true;
 }
 
@@ -86,4 +108,14 @@ int64_t cost_slots(int64_t elements, int64_t workers, int64_t vector) {
         return elements < vector ? elements : vector;
     int64_t rest = elements % pack;
     return elements / pack * vector + (rest < vector ? rest : vector);
+}
+
+cost_machine cost_machine_of(const machine *device, int64_t processors) {
+    cost_machine result = device->capacity;
+    if (processors > 0 && result.processors > 0) {
+        double times = (double)processors / (double)result.processors;
+        result.processors = processors;
+        result.cache_bandwidth *= times;
+    }
+    return result;
 }

@@ -1,6 +1,6 @@
 /* Cost models: what a candidate plan is estimated to cost, and because of what.
  *
- * A model is a pure function of typed facts: no IR, no machine handle, no state. The planner fills
+ * A model is a pure function of typed facts: no IR, no device, no state. The planner fills
  * the facts of each candidate (planner/facts.h); tests fill them by hand, also with facts that were
  * recorded elsewhere. A fact that is not known makes the models that need it unavailable, never
  * wrong.
@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/diagnostic.h"
+#include "machine/machine.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,6 +47,8 @@ typedef struct cost_facts {
     int64_t packed;        /* P: programs of a group */
     int64_t private_slots; /* values that a worker keeps past a sweep, of all tiles together */
     int64_t private_bytes; /* read and written of them by one worker */
+    int64_t array_bytes;   /* read and written for one program, of what is kept in private arrays
+                            * in memory: neither in registers or scratch nor in an output */
     int64_t live_slots;    /* values that a worker holds at once, at most: an estimate */
     int64_t scratch_bytes; /* of a group */
     int64_t barriers;      /* that a group waits at, for all programs of one round of it */
@@ -65,26 +68,12 @@ typedef struct cost_facts {
     bool native_math, reciprocals;
 } cost_facts;
 
-/* What the models must know of a machine; 0: not known. */
-typedef struct cost_machine {
-    int64_t processors;    /* multiprocessors, cores */
-    int64_t lanes;         /* that one processor computes on at once, of 32 bits */
-    int64_t threads_limit; /* resident on one processor; cores have no such limits */
-    int64_t groups_limit;  /* resident on one processor */
-    int64_t registers;     /* of one processor, of 32 bits */
-    int64_t scratch_bytes; /* of one processor */
-    /* caches from the nearest on: of one processor, of one processor, of the device */
-    int64_t near_cache_bytes;
-    int64_t private_cache_bytes; /* 0: there is none between */
-    int64_t cache_bytes;
-    /* bytes a second: of one processor, of one processor, of the device, of the device */
-    double near_bandwidth;
-    double private_bandwidth;
-    double cache_bandwidth;
-    double memory_bandwidth; /* of reads alone; what writes cost more is a coefficient */
-    double clock;            /* cycles a second */
-    double latency_seconds;  /* of a read from memory */
-} cost_machine;
+/* What the models know of a machine; 0: not known. */
+typedef machine_capacity cost_machine;
+
+/* What the machine table says of a device, with as many processors as stated; 0: as in the table.
+ * Caches of processors and what they share grow with them, memory does not. */
+cost_machine cost_machine_of(const machine *device, int64_t processors);
 
 typedef struct cost_cause {
     const char *name; /* memory, exchange, arithmetic, launch, ...: a constant text */
@@ -135,7 +124,7 @@ void cost_coefficients_print(base_text *out, const cost_coefficients *coefficien
 
 /* The machine may be NULL for analytic and service, which look at none. A candidate that is out of
  * budget or illegal is priced all the same: who may be chosen is decided before. */
-cost_estimate cost_of(cost_model model, const cost_facts *facts, const cost_machine *machine,
+cost_estimate cost_of(cost_model model, const cost_facts *facts, const cost_machine *device,
                       const cost_coefficients *coefficients);
 
 /* Values that a worker keeps of a tile with n elements: floor(n/(W*V))*V + min(n mod (W*V), V). */

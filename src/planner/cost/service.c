@@ -10,7 +10,7 @@
  */
 #include "planner/cost/cost_internal.h"
 
-cost_estimate cost_service(const cost_facts *facts, const cost_machine *machine,
+cost_estimate cost_service(const cost_facts *facts, const cost_machine *device,
                            const cost_coefficients *coefficients) {
     static const cost_need needs[] = {
         COST_NEED(programs, 0),      COST_NEED(reductions, 0),   COST_NEED(subgroup, 1),
@@ -18,16 +18,11 @@ cost_estimate cost_service(const cost_facts *facts, const cost_machine *machine,
         COST_NEED(private_bytes, 0), COST_NEED(read_bytes, 0),   COST_NEED(reread_bytes, 0),
         COST_NEED(write_bytes, 0),   COST_NEED(worker_bytes, 0), COST_NEED(shared_read_bytes, 0),
     };
-    (void)machine;
+    (void)device;
     cost_estimate estimate = {.is_time = true};
     if (!cost_knows(&estimate, facts, needs, sizeof needs / sizeof needs[0]))
         return estimate;
     const double *c = coefficients->value;
-    if (c[COST_SERVICE_CAPACITY] <= 0) {
-        estimate.available = false;
-        estimate.missing = "service.C";
-        return estimate;
-    }
     double subgroups = cost_subgroups(facts);
     double groups = (double)((facts->programs + facts->packed - 1) / facts->packed);
     double waves = groups * subgroups * (double)facts->packed / c[COST_SERVICE_CAPACITY];
@@ -40,6 +35,6 @@ cost_estimate cost_service(const cost_facts *facts, const cost_machine *machine,
              c[COST_SERVICE_REDUCTION] * (double)facts->reductions * subgroups * waves);
     cost_add(&estimate, "private", c[COST_SERVICE_PRIVATE] * (double)facts->private_bytes * waves);
     cost_add(&estimate, "memory", c[COST_SERVICE_GLOBAL] * bytes * (double)facts->programs);
-    cost_add(&estimate, "busiest worker", c[COST_SERVICE_WORKER] * (double)facts->worker_bytes);
+    cost_add(&estimate, "worker", c[COST_SERVICE_WORKER] * (double)facts->worker_bytes);
     return estimate;
 }

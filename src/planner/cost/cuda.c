@@ -1,0 +1,313 @@
+/* A launch on a GPU in microseconds: what its groups ask of the device, and how long one of them
+ * takes.
+ *
+ *     time = launch + fill + the longest of the demands + shares of the others
+ *
+ *     demands      each as if nothing else were asked, of all groups together
+ *       starts     groups are started one after the other on each multiprocessor
+ *       memory     first reads, weights once, rereads that miss the last level, writes
+ *       cache      all bytes that pass the last level: rereads too, weights for every program
+ *       sectors    32 bytes each at the nearest cache
+ *       issue      instructions of all lanes, of those that idle beside them too
+ *       special    native exponentials, roots and reciprocals: one unit for eight lanes
+ *       waiting    waves times what one group waits for: memory, then barriers and shuffles
+ *
+ * fill is what the first group waits before anything flows, and what the last one computes when
+ * its last bytes are there. What a group waits at, others hide: one that waits long is no loss
+ * while many are resident, and many fit when threads, registers and scratch are few. A reread hits
+ * the last level while all rows that are read at once, the live footprint, fit there. The waits of
+ * a worker are its bytes over those that it has under way at once, which is Little's law: few bytes
+ * under way and few threads, and the rate falls.
+ *
+ * It does not see banks, clocks that fall, the order of groups, or how reads and writes meet in
+ * memory. docs/cost-models.md has the formulas and where each number is from.
+ */
+#include "planner/cost/cost_internal.h"
+
+#include <math.h>
+
+/* How a launch lies on the machine. Numbers are double: none is exact beyond its size. */
+typedef struct launch {
+    const cost_facts *facts;
+    const cost_machine *machine;
+    const double *c;     /* coefficients */
+    double groups;       /* of the launch */
+    double subgroups;    /* of one group */
+    double threads;      /* of one group */
+    double resident;     /* groups of one processor at once, at most */
+    double units;        /* parts of one processor that do not wait for each other */
+    double beside;       /* groups that run at once on the device */
+    double waves;        /* of groups after one another, the last one in part */
+    double uneven;       /* work of the busiest processor over the mean */
+    double idle;         /* lanes and slots that compute over those that have elements */
+    double spilled;      /* values of one worker that no register holds */
+    double live_bytes;   /* of rows that are read at once */
+    double memory_bytes; /* weighed: a write costs more than a read */
+    double cache_bytes;  /* that pass the last level */
+    /* seconds of one group: until its first read is there, for all its reads, at barriers and
+     * shuffles, for the instructions of a worker one after the other */
+    double latency, wait, exchange, work;
+} launch;
+
+enum { MOST_REGISTERS = 255, REGISTER_STEP = 8, RESERVED_SCRATCH = 1024 };
+
+static double at_least(double value, double least) {
+    return value > least ? value : least;
+}
+
+static double at_most(double value, double most) {
+    return value < most ? value : most;
+}
+
+/* ---- how groups lie on the machine ---- */
+
+static void place_groups(launch *l) {
+    const cost_facts *f = l->facts;
+    const cost_machine *m = l->machine;
+    l->groups = ceil((double)f->programs / (double)f->packed);
+    l->subgroups = ceil((double)f->workers * (double)f->packed / (double)f->subgroup);
+    l->threads = l->subgroups * (double)f->subgroup;
+    double registers = l->c[COST_CUDA_REGISTERS] + (double)f->live_slots;
+    double most = floor((double)m->registers / l->threads / REGISTER_STEP) * REGISTER_STEP;
+    most = at_least(at_most(most, MOST_REGISTERS), REGISTER_STEP);
+    l->spilled = at_least(registers - most, 0);
+    registers = at_most(ceil(registers / REGISTER_STEP) * REGISTER_STEP, most);
+    l->resident = at_most((double)m->groups_limit, floor((double)m->threads_limit / l->threads));
+    l->resident = at_most(l->resident, floor((double)m->registers / (registers * l->threads)));
+    if (f->scratch_bytes > 0)
+        l->resident = at_most(l->resident, floor((double)m->scratch_bytes /
+                                                 (double)(f->scratch_bytes + RESERVED_SCRATCH)));
+    l->resident = at_least(l->resident, 1);
+    double processors = (double)m->processors;
+    l->units = at_most(l->resident, ceil(l->groups / processors));
+    if (f->barriers == 0)
+        l->units *= l->subgroups;
+    l->beside = at_most(l->groups, processors * l->resident);
+    double waves = l->groups / (processors * l->resident);
+    l->waves = waves <= 1 ? 1 : waves + l->c[COST_CUDA_TAIL] * (ceil(waves) - waves);
+    l->uneven = ceil(l->groups / processors) * processors / l->groups;
+}
+
+/* Lanes and slots that a program has, over the elements of its longest sweep. */
+static double idle_factor(const launch *l) {
+    const cost_facts *f = l->facts;
+    double longest = 1;
+    for (int i = 0; i < f->domain_count; i++)
+        longest = at_least(longest, (double)f->domains[i].elements);
+    double threads = l->threads / (double)f->packed;
+    double pack = (double)f->workers * (double)f->vector;
+    return ceil(longest / pack) * (double)f->vector * threads / longest;
+}
+
+/* ---- bytes ---- */
+
+/* The part of rereads that the last level serves: all while the live rows fit in the share of it
+ * that rows can have, none from twice that on. */
+static double served_part(const launch *l) {
+    double room = l->c[COST_CUDA_CACHE_SHARE] * (double)l->machine->cache_bytes;
+    return at_least(at_most(2 - l->live_bytes / room, 1), 0);
+}
+
+static void count_bytes(launch *l) {
+    const cost_facts *f = l->facts;
+    double programs = (double)f->programs;
+    double reads = programs * (double)f->read_bytes + (double)f->shared_read_bytes;
+    double writes = programs * (double)f->write_bytes;
+    double arrays = programs * (double)f->array_bytes; /* written before they are read */
+    double again = programs * (double)f->reread_bytes + arrays;
+    double row = (double)f->read_bytes + (double)f->write_bytes + (double)f->array_bytes / 2;
+    l->live_bytes = l->beside * (double)f->packed * row;
+    l->memory_bytes = reads + l->c[COST_CUDA_WRITE] * writes + again * (1 - served_part(l));
+    if (reads + writes <= l->c[COST_CUDA_WARM_SHARE] * (double)l->machine->cache_bytes)
+        l->memory_bytes = 0;
+    double spills = 2 * (double)sizeof(float) * l->spilled * (double)f->workers * programs;
+    l->cache_bytes =
+        programs * (double)(f->read_bytes + f->shared_read_bytes) + writes + again + spills;
+}
+
+/* ---- one group ---- */
+
+/* Instructions of one lane for each element of the program, of all kinds, as if none idled. */
+static double instructions(const launch *l) {
+    const cost_facts *f = l->facts;
+    const double *c = l->c;
+    double exponential = f->native_math ? c[COST_CUDA_EXP_NATIVE] : c[COST_CUDA_EXP];
+    double root = f->native_math ? c[COST_CUDA_ROOT_NATIVE] : c[COST_CUDA_ROOT];
+    double division = f->reciprocals ? c[COST_CUDA_RECIPROCAL] : c[COST_CUDA_DIVISION];
+    return (double)f->exps * exponential + (double)f->divisions * division +
+           (double)f->square_roots * root + (double)f->other_ops;
+}
+
+/* Reads of the busiest worker over what it has under way at once; a sweep that depends on another
+ * one waits at least once more. */
+static double memory_waits(const cost_facts *f) {
+    double reads = (double)f->read_bytes + (double)f->reread_bytes + (double)f->shared_read_bytes;
+    double all = reads + (double)f->write_bytes;
+    double worker_reads = all > 0 ? (double)f->worker_bytes * reads / all : 0;
+    double once = reads > 0 ? 1 : 0;
+    if (f->reread_bytes > 0 && f->read_bytes > 0)
+        once += (double)f->reread_bytes / (double)f->read_bytes;
+    return at_least(worker_reads / (double)f->bytes_in_flight, once);
+}
+
+static void wait_of_group(launch *l) {
+    const cost_facts *f = l->facts;
+    double cycle = 1 / l->machine->clock;
+    double reads = (double)f->read_bytes + (double)f->reread_bytes;
+    double near = reads > 0 ? (double)f->reread_bytes * served_part(l) / reads : 0;
+    if (l->memory_bytes <= 0)
+        near = 1;
+    l->latency = l->machine->latency_seconds * (1 - near * (1 - l->c[COST_CUDA_CACHE_LATENCY]));
+    l->wait = memory_waits(f) * l->latency;
+    double barrier = l->c[COST_CUDA_BARRIER] + l->c[COST_CUDA_BARRIER_SUBGROUP] * l->subgroups;
+    l->exchange =
+        ((double)f->barriers * barrier + (double)f->shuffles * l->c[COST_CUDA_SHUFFLE_LATENCY]) *
+        cycle;
+    l->work = instructions(l) * l->idle / (l->threads / (double)f->packed) *
+              l->c[COST_CUDA_DEPENDENT] * cycle;
+}
+
+/* ---- demands, in seconds ---- */
+
+static double issue_seconds(const launch *l) {
+    const cost_facts *f = l->facts;
+    const double *c = l->c;
+    double accesses = (double)f->accesses * c[COST_CUDA_ACCESS] +
+                      (double)f->guarded_accesses * c[COST_CUDA_GUARD] +
+                      (double)f->shuffles * c[COST_CUDA_SHUFFLE] + c[COST_CUDA_PROGRAM];
+    double lanes = instructions(l) * l->idle + accesses * l->threads / (double)f->packed;
+    double rate = (double)l->machine->processors * (double)l->machine->lanes * l->machine->clock *
+                  c[COST_CUDA_ISSUE_SHARE];
+    return l->groups * (double)f->packed * lanes * l->uneven / rate;
+}
+
+static double special_seconds(const launch *l) {
+    const cost_facts *f = l->facts;
+    double calls = (double)(f->native_math ? f->exps + f->square_roots : 0) +
+                   (double)(f->reciprocals ? 0 : f->divisions);
+    double rate = (double)l->machine->processors * (double)l->machine->lanes * l->machine->clock /
+                  l->c[COST_CUDA_SPECIAL];
+    return (double)f->programs * calls * l->idle * l->uneven / rate;
+}
+
+static double memory_seconds(const launch *l) {
+    return l->memory_bytes / l->machine->memory_bandwidth;
+}
+
+/* Of all processors together, and of the busiest one, which has a limit of its own. */
+static double cache_seconds(const launch *l) {
+    double all = l->cache_bytes / l->machine->cache_bandwidth;
+    double own = l->c[COST_CUDA_PROCESSOR_BYTES] * l->machine->clock;
+    double busiest = l->cache_bytes / (double)l->machine->processors * l->uneven / own;
+    return at_least(all, busiest);
+}
+
+/* The nearest cache looks up a line at a time, whatever part of it an access wants. */
+static double sector_seconds(const launch *l) {
+    const cost_facts *f = l->facts;
+    double run = (double)f->workers * (double)f->vector * (double)f->element_bytes;
+    double lines = at_least(l->c[COST_CUDA_NEAR_BYTES] / run, 1);
+    double bytes = 32.0 * (double)f->sectors * (double)f->programs * lines;
+    double rate = l->c[COST_CUDA_NEAR_BYTES] * l->machine->clock * (double)l->machine->processors;
+    return bytes * l->uneven / rate;
+}
+
+static double start_seconds(const launch *l) {
+    return l->c[COST_CUDA_START] * 1e-9 * ceil(l->groups / (double)l->machine->processors);
+}
+
+/* ---- the sum ---- */
+
+/* What moves bytes stands first, then what keeps lanes. */
+enum { MEMORY, CACHE, SECTORS, ISSUE, SPECIAL, STARTS, WAITING, DEMANDS };
+
+static int longest_of(const double demands[DEMANDS], int first, int end) {
+    int longest = first;
+    for (int i = first + 1; i < end; i++)
+        if (demands[i] > demands[longest])
+            longest = i;
+    return longest;
+}
+
+/* The longest demand counts in full. Of bytes and lanes the shorter one counts as far as nothing
+ * runs beside it: all of it for one group alone, which first loads and then computes. */
+static void add_demands(cost_estimate *estimate, const launch *l, const double demands[DEMANDS]) {
+    static const char *const names[DEMANDS] = {
+        "memory", "cache", "sectors", "issue", "special", "starts", "waiting",
+    };
+    int bytes = longest_of(demands, MEMORY, ISSUE), lanes = longest_of(demands, ISSUE, DEMANDS);
+    int longest = demands[bytes] > demands[lanes] ? bytes : lanes;
+    double overlap = l->c[COST_CUDA_OVERLAP];
+    double alone = overlap + at_least(1 - overlap, 0) / (l->units * l->units);
+    double exchanged = l->exchange / (l->wait + l->exchange + l->work);
+    for (int i = 0; i < DEMANDS; i++) {
+        double share = i == longest ? 1 : i == bytes || i == lanes ? alone : overlap;
+        double part = demands[i] * 1e6 * share;
+        cost_add(estimate, names[i], i == WAITING ? part * (1 - exchanged) : part);
+        if (i == WAITING)
+            cost_add(estimate, "exchange", part * exchanged);
+    }
+}
+
+cost_estimate cost_cuda(const cost_facts *facts, const cost_machine *device,
+                        const cost_coefficients *coefficients) {
+    static const cost_need needs[] = {
+        COST_NEED(programs, 0),
+        COST_NEED(subgroup, 1),
+        COST_NEED(workers, 1),
+        COST_NEED(vector, 1),
+        COST_NEED(packed, 1),
+        COST_NEED(live_slots, 0),
+        COST_NEED(scratch_bytes, 0),
+        COST_NEED(barriers, 0),
+        COST_NEED(shuffles, 0),
+        COST_NEED(read_bytes, 0),
+        COST_NEED(reread_bytes, 0),
+        COST_NEED(array_bytes, 0),
+        COST_NEED(shared_read_bytes, 0),
+        COST_NEED(write_bytes, 0),
+        COST_NEED(worker_bytes, 0),
+        COST_NEED(accesses, 0),
+        COST_NEED(guarded_accesses, 0),
+        COST_NEED(sectors, 0),
+        COST_NEED(bytes_in_flight, 0),
+        COST_NEED(exps, 0),
+        COST_NEED(divisions, 0),
+        COST_NEED(square_roots, 0),
+        COST_NEED(other_ops, 0),
+    };
+    static const cost_machine_need of_machine[] = {
+        COST_MACHINE_NEED(processors),       COST_MACHINE_NEED(lanes),
+        COST_MACHINE_NEED(threads_limit),    COST_MACHINE_NEED(groups_limit),
+        COST_MACHINE_NEED(registers),        COST_MACHINE_NEED(scratch_bytes),
+        COST_MACHINE_NEED(cache_bytes),      COST_MACHINE_NEED(cache_bandwidth),
+        COST_MACHINE_NEED(memory_bandwidth), COST_MACHINE_NEED(clock),
+        COST_MACHINE_NEED(latency_seconds),
+    };
+    cost_estimate estimate = {.is_time = true};
+    if (!cost_knows(&estimate, facts, needs, sizeof needs / sizeof needs[0]) ||
+        !cost_knows_machine(&estimate, device, of_machine,
+                            sizeof of_machine / sizeof of_machine[0]))
+        return estimate;
+    launch l = {.facts = facts, .machine = device, .c = coefficients->value};
+    cost_add(&estimate, "launch", l.c[COST_CUDA_LAUNCH]);
+    if (facts->programs == 0)
+        return estimate;
+    place_groups(&l);
+    l.idle = idle_factor(&l);
+    count_bytes(&l);
+    wait_of_group(&l);
+    double fill = l.latency + l.exchange + l.work / at_least(memory_waits(facts), 1);
+    double demands[DEMANDS] = {
+        [MEMORY] = memory_seconds(&l),
+        [CACHE] = cache_seconds(&l),
+        [SECTORS] = sector_seconds(&l),
+        [ISSUE] = issue_seconds(&l),
+        [SPECIAL] = special_seconds(&l),
+        [STARTS] = start_seconds(&l),
+        [WAITING] = at_least(l.waves * (l.wait + l.exchange + l.work) - fill, 0),
+    };
+    cost_add(&estimate, "fill", fill * 1e6);
+    add_demands(&estimate, &l, demands);
+    return estimate;
+}
