@@ -449,6 +449,7 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
                                      .kernel = job->options->kernel,
                                      .arguments = job->texts,
                                      .argument_count = job->argument_count,
+                                     .strict = job->options->strict,
                                      .partial = partial,
                                      .machine = job->machine,
                                      .runs_on = job->runs_on,

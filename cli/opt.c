@@ -141,7 +141,7 @@ static const ir_plan *make_plan(void *state, const ir_module *module) {
                             : strcmp(plan, "fallback") == 0 ? PLANNER_FALLBACK
                                                             : PLANNER_ROW;
     return planner_plan(&job->arena, module, job->machine != NULL ? job->machine : machine_host(),
-                        family, &job->diagnostics);
+                        family, job->options->strict, &job->diagnostics);
 }
 
 /* ---- running ---- */
@@ -164,6 +164,7 @@ static bool run_passes(opt_job *job) {
     pass_runner runner = {.diagnostics = &job->diagnostics,
                           .machine = job->machine != NULL || job->plan_is_file ? job->machine
                                                                                : machine_host(),
+                          .strict = job->options->strict,
                           .make_plan = make_plan,
                           .checks = honest ? PASS_CHECK_ALL : PASS_CHECK_VERIFY,
                           .after = print_after,

@@ -51,6 +51,9 @@ void cli_options_usage(FILE *out) {
         "                       spaced, multiple, all; run: those that may be tried, else all\n"
         "  --offset N           run: arrays begin N elements past an aligned address\n"
         "  --check              run: compare with the reference; exit 1 above the bound\n"
+        "  --strict             one result on every target and for every plan: portable "
+        "functions,\n"
+        "                       exact quotients, reductions in the canonical order\n"
         "  --repeat N           run --target cuda: launch N times; exit 1 when the bytes differ\n"
         "  --tol X              with --check: an absolute tolerance, tightens the bound\n"
         "  --verify-passes      the verifier after every pass, not only where levels change\n"
@@ -114,6 +117,7 @@ static const option_row option_rows[] = {
     {"--assume", OPTION_TEXT, offsetof(cli_options, assume), {"emit", "run"}},
     {"--offset", OPTION_INTEGER, offsetof(cli_options, offset), {"run"}},
     {"--check", OPTION_FLAG, offsetof(cli_options, check), {NULL}},
+    {"--strict", OPTION_FLAG, offsetof(cli_options, strict), {NULL}},
     {"--repeat", OPTION_COUNT, offsetof(cli_options, repeat), {NULL}},
     {"--verify-passes", OPTION_FLAG, offsetof(cli_options, verify_passes), {NULL}},
     {"--check-passes", OPTION_FLAG, offsetof(cli_options, check_passes), {NULL}},

@@ -41,6 +41,7 @@ typedef struct cli_options {
     const char *assume;      /* --assume CONDITIONS; NULL: not given */
     int offset;              /* --offset N */
     bool check;              /* --check */
+    bool strict;             /* --strict */
     int repeat;              /* --repeat N; 0: not given */
     bool verify_passes;      /* --verify-passes */
     bool check_passes;       /* --check-passes */

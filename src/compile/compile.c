@@ -20,6 +20,7 @@ static pass_runner compile_runner(const compile_request *request, compile_result
     return (pass_runner){.diagnostics = &result->diagnostics,
                          .plan = result->plan,
                          .machine = request->machine,
+                         .strict = request->strict,
                          .log = &result->log,
                          .checks = request->check_passes    ? PASS_CHECK_ALL
                                    : request->verify_passes ? PASS_CHECK_VERIFY
@@ -48,7 +49,7 @@ static bool compile_plan(const compile_request *request, compile_result *result)
         result->plan = text_plan_parse(&result->arena, request->plan, &result->diagnostics);
     else
         result->plan = planner_plan(&result->arena, result->tile, request->machine, request->family,
-                                    &result->diagnostics);
+                                    request->strict, &result->diagnostics);
     if (result->plan == NULL)
         return false;
     if (strcmp(result->plan->machine, request->machine->name) != 0) {

@@ -37,6 +37,9 @@ typedef struct compile_request {
     const char *kernel; /* NULL: the only one */
     const text_argument *arguments;
     int argument_count;
+    bool
+        strict; /* one result on every target and for every plan: portable math, exact division, and
+                    an order for each reduction that needs one; a plan that says else is refused */
     bool partial;           /* arguments may be missing (check, emit, plan) */
     const machine *machine; /* that is planned for */
     const machine *runs_on; /* that source is written for; NULL: the same. Any target that supports

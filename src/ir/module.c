@@ -171,6 +171,22 @@ const char *ir_condition_subject(const ir_module *module, const layout_condition
                : "?";
 }
 
+bool ir_reduce_needs_order(const ir_op *reduce) {
+    ir_monoid monoid = reduce->attributes.monoid;
+    bool extreme = monoid == IR_MONOID_MAX || monoid == IR_MONOID_MIN;
+    return base_dtype_is_float(ir_monoid_state(monoid, reduce->operands[0]->type.dtype)) &&
+           !(extreme && reduce->attributes.zero == IR_ZERO_STRICT);
+}
+
+ir_constant ir_reduce_identity(const ir_op *reduce) {
+    ir_constant identity =
+        ir_monoid_identity(reduce->attributes.monoid, reduce->operands[0]->type.dtype);
+    if (reduce->attributes.zero == IR_ZERO_STRICT && base_dtype_is_float(identity.dtype) &&
+        reduce->attributes.monoid == IR_MONOID_SUM)
+        identity.real = -0.0;
+    return identity;
+}
+
 bool ir_value_is_tile(const ir_value *value) {
     return value->type.form == IR_FORM_TILE && value->type.rank > 0;
 }

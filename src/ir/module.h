@@ -32,6 +32,20 @@
 enum { IR_MAX_RANK = LAYOUT_MAX_RANK, IR_MAX_PROGRAMS = 4 };
 
 typedef enum ir_nan { IR_NAN_PROPAGATE, IR_NAN_IGNORE } ir_nan;
+/* In which order a reduction joins its elements x0 .. xn-1, each after the identity e joined it.
+ * TREE       as the plan's holders of the axis make it
+ * LEFT       (((e + x0) + x1) + ..) + xn-1
+ * RIGHT      x0 + (.. + (xn-2 + (xn-1 + e)))
+ * CANONICAL  halving: padded with e to a power of two, v[i] = v[i] + v[i + h] for h = n/2 .. 1 */
+typedef enum ir_order {
+    IR_ORDER_TREE,
+    IR_ORDER_LEFT,
+    IR_ORDER_RIGHT,
+    IR_ORDER_CANONICAL,
+    IR_ORDER_COUNT
+} ir_order;
+/* STRICT: a sum begins with -0.0, and for max and min -0.0 lies below 0.0. */
+typedef enum ir_zero { IR_ZERO_RELAXED, IR_ZERO_STRICT } ir_zero;
 typedef enum ir_rounding { IR_ROUND_ZERO, IR_ROUND_EVEN } ir_rounding;
 
 /* How widely a value is known to be the same, and whom a synchronisation brings together; from
@@ -189,6 +203,8 @@ typedef struct ir_attributes {
     ir_list slots;               /* rename: slots. shuffle: constants by slot; none = zeros */
     ir_monoid monoid;            /* reduce, fold, combine */
     ir_nan nan;                  /* reduce, fold, combine */
+    ir_order order;              /* reduce; from level mapped on the plan's */
+    ir_zero zero;                /* reduce */
     ir_rounding rounding;        /* cast */
     ir_access *access;           /* load, store */
     int axis_count;              /* sweep */
@@ -318,6 +334,12 @@ ir_position ir_module_position(const ir_module *module, int64_t thread, int64_t 
 int ir_module_parameter_of(const ir_module *module, const ir_value *tensor);
 /* What the subject of a condition is called: a tensor, a size. `?`: there is none. */
 const char *ir_condition_subject(const ir_module *module, const layout_condition *condition);
+
+/* Whether another order could give another result: of floats, but not where max and min tell the
+ * zeros apart. */
+bool ir_reduce_needs_order(const ir_op *reduce);
+/* What its running state begins with, in the dtype of the state. */
+ir_constant ir_reduce_identity(const ir_op *reduce);
 
 /* A tile with axes; without any it is a scalar. */
 bool ir_value_is_tile(const ir_value *value);

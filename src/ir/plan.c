@@ -89,7 +89,7 @@ static void print_decision(const plan_text *p, ir_plan_kind kind, const ir_plan_
         print_other(p, " ", IR_PLAN_ACCESS, line->of);
         break;
     case IR_PLAN_REDUCE:
-        base_text_string(p->out, "tree");
+        base_text_string(p->out, ir_order_name(line->order));
         break;
     case IR_PLAN_ACCESS:
         base_text_format(p->out, "width %d", line->width);

@@ -35,6 +35,7 @@ typedef struct ir_plan_line {
     int width;              /* ACCESS */
     layout_class mechanism; /* CONVERT: how a tile gets from owner to owner, as the layouts allow */
     ir_math_form form;      /* MATH */
+    ir_order order;         /* REDUCE */
     const char *of; /* KEEP in an output: the anchor of its store, such as y.0. CONVERT by scratch:
                        the conversion whose array is used again. NULL: none */
 } ir_plan_line;

@@ -59,6 +59,17 @@ static const char *const token_names[IR_TOKEN_STATE_COUNT] = {
     [IR_TOKEN_PUBLISHED] = "published",
 };
 
+static const char *const order_names[IR_ORDER_COUNT] = {
+    [IR_ORDER_TREE] = "tree",
+    [IR_ORDER_LEFT] = "left",
+    [IR_ORDER_RIGHT] = "right",
+    [IR_ORDER_CANONICAL] = "canonical",
+};
+
+const char *ir_order_name(ir_order order) {
+    return order_names[order];
+}
+
 const char *ir_token_state_name(ir_token_state state) {
     return token_names[state];
 }
@@ -71,6 +82,8 @@ static const char *const attribute_words[IR_ATTRIBUTE_COUNT] = {
     [IR_ATTRIBUTE_MONOID] = "monoid",
     [IR_ATTRIBUTE_ROUNDING] = "rounding",
     [IR_ATTRIBUTE_NAN] = "nan",
+    [IR_ATTRIBUTE_ORDER] = "order",
+    [IR_ATTRIBUTE_ZERO] = "zero",
     [IR_ATTRIBUTE_AXIS] = "axis",
     [IR_ATTRIBUTE_AXES] = "axes",
     [IR_ATTRIBUTE_AFFINE] = "affine",
@@ -419,13 +432,21 @@ static void print_affine_form(const printer *p, const ir_affine *affine) {
     base_text_string(p->out, first ? "0" : "");
 }
 
+/* Nothing to say: an empty list, or what an op has that says nothing. */
+static bool is_left_out(const ir_attributes *attributes, ir_attribute attribute) {
+    const ir_list *list = ir_attribute_list((ir_attributes *)attributes, attribute);
+    return (list != NULL && list->count == 0) ||
+           (attribute == IR_ATTRIBUTE_LAYOUT && attributes->layout == NULL) ||
+           (attribute == IR_ATTRIBUTE_MECHANISM && attributes->mechanism == LAYOUT_UNDECIDED) ||
+           (attribute == IR_ATTRIBUTE_ARRAY && attributes->array == NULL) ||
+           (attribute == IR_ATTRIBUTE_ORDER && attributes->order == IR_ORDER_TREE) ||
+           (attribute == IR_ATTRIBUTE_ZERO && attributes->zero == IR_ZERO_RELAXED);
+}
+
 static void print_attribute(const printer *p, const ir_op *op, ir_attribute attribute) {
     const ir_attributes *attributes = &op->attributes;
     const ir_list *list = ir_attribute_list((ir_attributes *)attributes, attribute);
-    if ((list != NULL && list->count == 0) ||
-        (attribute == IR_ATTRIBUTE_LAYOUT && attributes->layout == NULL) ||
-        (attribute == IR_ATTRIBUTE_MECHANISM && attributes->mechanism == LAYOUT_UNDECIDED) ||
-        (attribute == IR_ATTRIBUTE_ARRAY && attributes->array == NULL))
+    if (is_left_out(attributes, attribute))
         return;
     base_text_string(p->out, " ");
     if (!ir_attribute_leads(attribute))
@@ -452,6 +473,12 @@ static void print_attribute(const printer *p, const ir_op *op, ir_attribute attr
         return;
     case IR_ATTRIBUTE_NAN:
         base_text_string(p->out, attributes->nan == IR_NAN_IGNORE ? "ignore" : "propagate");
+        return;
+    case IR_ATTRIBUTE_ORDER:
+        base_text_string(p->out, ir_order_name(attributes->order));
+        return;
+    case IR_ATTRIBUTE_ZERO:
+        base_text_string(p->out, attributes->zero == IR_ZERO_STRICT ? "strict" : "relaxed");
         return;
     case IR_ATTRIBUTE_AXIS:
         base_text_format(p->out, "%d", attributes->axis);

@@ -14,6 +14,7 @@ void ir_op_print(base_text *out, const ir_module *module, const ir_op *op);
 /* ---- words of the text form, for its reader ---- */
 const char *ir_storage_name(ir_storage storage); /* `none`, `registers`, ... */
 const char *ir_scope_name(ir_scope scope);       /* `lane`, `group`, ... */
+const char *ir_order_name(ir_order order);       /* `tree`, `left`, ... */
 const char *ir_token_state_name(ir_token_state state);
 
 /* What an op carries in text (attributes.def). */
@@ -27,6 +28,8 @@ typedef enum ir_attribute {
     IR_ATTRIBUTE_SCOPE,
     IR_ATTRIBUTE_ROUNDING, /* from here on `word=value`, after the operands */
     IR_ATTRIBUTE_NAN,
+    IR_ATTRIBUTE_ORDER, /* left out where it is a tree */
+    IR_ATTRIBUTE_ZERO,  /* left out where it is relaxed */
     IR_ATTRIBUTE_AXIS,
     IR_ATTRIBUTE_AXES,
     IR_ATTRIBUTE_LANES,

@@ -90,6 +90,8 @@ uint64_t pass_attributes_hash(uint64_t hash, const ir_op *op) {
         hash = pass_hash_extent(hash, a->extent);
     if (has_monoid(op->opcode))
         hash = pass_hash_word(pass_hash_word(hash, (int64_t)a->monoid), (int64_t)a->nan);
+    if (op->opcode == IR_REDUCE && (a->order != IR_ORDER_TREE || a->zero != IR_ZERO_RELAXED))
+        hash = pass_hash_word(pass_hash_word(hash, (int64_t)a->order), (int64_t)a->zero);
     int64_t words[] = {a->parameter,      a->axis,       (int64_t)a->rounding,
                        (int64_t)a->scope, a->axis_count, (int64_t)a->mechanism};
     hash = hash_affine(base_hash_bytes(hash, words, sizeof words), &a->affine);
@@ -143,7 +145,8 @@ bool pass_attributes_equal(const ir_op *left, const ir_op *right) {
         return false;
     if (left->opcode == IR_CONSTANT && !constant_equal(&a->constant, &b->constant))
         return false;
-    if (has_monoid(left->opcode) && (a->monoid != b->monoid || a->nan != b->nan))
+    if (has_monoid(left->opcode) &&
+        (a->monoid != b->monoid || a->nan != b->nan || a->order != b->order || a->zero != b->zero))
         return false;
     return a->extent == b->extent && a->parameter == b->parameter && a->axis == b->axis &&
            a->rounding == b->rounding && a->scope == b->scope && a->mechanism == b->mechanism &&

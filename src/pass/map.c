@@ -63,7 +63,7 @@ static void map_single_reduce(map_state *state, ir_op *op) {
     int count = 0;
     if (dtype != own)
         made[count++] = value = ir_build_cast(b, value, dtype, IR_ROUND_ZERO);
-    ir_value *identity = ir_build_constant(b, ir_monoid_identity(monoid, own));
+    ir_value *identity = ir_build_constant(b, ir_reduce_identity(op));
     if (value->type.domain[op->attributes.axis] != NULL) {
         ir_type full = value->type; /* the broadcast below cuts the other axes again */
         for (int i = 0; i < full.rank; i++)
@@ -107,6 +107,8 @@ static ir_op *map_copy_op(map_state *state, ir_op *op) {
     copy->anchor = op->anchor;
     if (op->opcode == IR_CONVERT)
         map_set_mechanism(state, op, copy);
+    if (op->opcode == IR_REDUCE)
+        map_set_order(state, op, copy);
     if (op->attributes.access != NULL) {
         copy->attributes.access = BASE_NEW(state->module->arena, ir_access);
         *copy->attributes.access = *op->attributes.access;

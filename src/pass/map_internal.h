@@ -45,6 +45,10 @@ void map_check_width(map_state *state, const ir_op *op, const ir_plan_line *line
 void map_check_divergence(map_state *state);
 /* Reports a mechanism that cannot do the work of the conversion. */
 void map_check_convert(map_state *state, const ir_op *op, const ir_plan_line *line);
+/* map_order.c: reports an order of a reduction that may not be, or that the digits cannot keep. */
+void map_check_order(map_state *state, const ir_op *op, const ir_plan_line *line);
+/* Gives the mapped copy of a reduction the plan's order. */
+void map_set_order(map_state *state, const ir_op *op, ir_op *copy);
 /* Gives the mapped copy of a conversion its mechanism, array and storage. */
 void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */

@@ -69,6 +69,8 @@ static bool check_op(void *pointer, ir_op *op) {
         map_plan_out_of_order(state, op->anchor, line->location);
     if (check->kind == IR_PLAN_ACCESS && !state->failed)
         map_check_width(state, op, line);
+    if (check->kind == IR_PLAN_REDUCE && !state->failed)
+        map_check_order(state, op, line);
     if (check->kind == IR_PLAN_CONVERT && !state->failed)
         map_check_convert(state, op, line);
     return true;

@@ -39,6 +39,7 @@ typedef struct pass_context {
     const ir_plan *plan; /* for passes that apply it; NULL else */
     base_diagnostics *diagnostics;
     const machine *machine; /* that is compiled for; NULL: not known */
+    bool strict;            /* a plan must give one result whatever it says else */
     pass_log *log;          /* may be NULL */
 } pass_context;
 

@@ -142,6 +142,7 @@ bool pass_runner_run(pass_runner *runner, ir_module *module, const pass_row *pas
     pass_context context = {.plan = runner->plan,
                             .diagnostics = runner->diagnostics,
                             .machine = runner->machine,
+                            .strict = runner->strict,
                             .log = runner->log};
     if (!may_run(runner, module, pass) || !find_plan(runner, module, pass, &context))
         return false;

@@ -36,6 +36,7 @@ typedef struct pass_runner {
     base_diagnostics *diagnostics;
     const ir_plan *plan;    /* for passes that apply one */
     const machine *machine; /* that is compiled for, or NULL */
+    bool strict;            /* a plan must give one result whatever it says else */
     pass_log *log;          /* what passes put down, or NULL */
     /* Asked for a plan by a pass from level tile to mapped when `plan` is NULL; NULL: refused, with
      * a finding. */

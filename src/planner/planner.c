@@ -14,7 +14,9 @@
 
 #include "analysis/access_width.h"
 #include "analysis/meetings.h"
+#include "analysis/orders.h"
 #include "analysis/uniform.h"
+#include "ir/print.h"
 #include "pass/pass.h"
 
 #include <string.h>
@@ -50,15 +52,6 @@ static int64_t *weigh_axes(const planner_state *state) {
     int64_t *weights = BASE_NEW_ARRAY(state->arena, int64_t, state->axes.count);
     weigh_region(state, &state->module->body, 1, weights);
     return weights;
-}
-
-static int find_lane_axis(const planner_state *state) {
-    int64_t *weights = weigh_axes(state);
-    int best = -1;
-    for (int i = 0; i < state->axes.count; i++)
-        if (!state->axes.axes[i].is_program && (best < 0 || weights[i] > weights[best]))
-            best = i;
-    return best;
 }
 
 /* ---- digits ---- */
@@ -115,6 +108,23 @@ static layout_axis lane_digits(const planner_state *state, const layout_extent *
     return digits;
 }
 
+/* *ordered: a reduction that keeps an axis from having lanes, where one does. */
+static int find_lane_axis(const planner_state *state, const ir_op **ordered) {
+    int64_t *weights = weigh_axes(state);
+    int best = -1;
+    for (int i = 0; i < state->axes.count; i++) {
+        if (state->axes.axes[i].is_program)
+            continue;
+        layout_axis digits = lane_digits(state, state->axes.axes[i].extent);
+        const ir_op *conflict =
+            analysis_order_conflict(state->module, &state->axes, i, &digits, state->strict);
+        *ordered = conflict != NULL ? conflict : *ordered;
+        if (conflict == NULL && (best < 0 || weights[i] > weights[best]))
+            best = i;
+    }
+    return best;
+}
+
 layout_axis planner_step_digits(const planner_state *state, const layout_extent *extent) {
     int64_t known = 0;
     layout_axis digits = {0};
@@ -153,7 +163,8 @@ static bool write_line(void *pointer, ir_op *op) {
     planner_state *state = pointer;
     ir_plan *plan = state->plan;
     if (op->opcode == IR_REDUCE)
-        ir_plan_add(state->arena, plan, IR_PLAN_REDUCE, op->anchor);
+        ir_plan_add(state->arena, plan, IR_PLAN_REDUCE, op->anchor)->order =
+            analysis_order_planned(op, state->strict);
     else if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
         ir_plan_add(state->arena, plan, IR_PLAN_ACCESS, op->anchor)->width =
             analysis_access_width_on(state->machine, state->module, &state->axes, state->digits,
@@ -208,13 +219,26 @@ static ir_plan *plan_fallback(planner_state *state) {
 
 /* NULL when there is nothing to put on lanes, or when lanes that do not run in lock step would come
  * to one cell: *first and *second then say where. */
-static ir_plan *plan_row(planner_state *state, const ir_op **first, const ir_op **second) {
-    state->lane_axis = find_lane_axis(state);
+static ir_plan *plan_row(planner_state *state, const ir_op **first, const ir_op **second,
+                         const ir_op **ordered) {
+    state->lane_axis = find_lane_axis(state, ordered);
     if (state->lane_axis < 0 ||
         (state->machine->row_subgroups > 1 &&
          analysis_meetings_find(state->arena, state->module, &state->axes, NULL, first, second)))
         return NULL;
     return write_plan(state, 1);
+}
+
+/* Every axis of elements is reduced by one worker. */
+static void refuse_ordered(const planner_state *state, const ir_op *ordered,
+                           base_diagnostics *diagnostics) {
+    base_diagnostic *diagnostic = base_diagnostics_add(
+        diagnostics, "row-plan-refused", ordered->location,
+        "kernel %s has no row plan: a reduction asks for one worker a row", state->module->name);
+    diagnostic->found =
+        base_diagnostics_text(diagnostics, "order=%s", ir_order_name(ordered->attributes.order));
+    diagnostic->expected = "order=tree or order=canonical";
+    diagnostic->hint = "the fallback plan runs several programs side by side";
 }
 
 static void refuse_row(const planner_state *state, const ir_op *first, const ir_op *second,
@@ -238,8 +262,9 @@ static void refuse_row(const planner_state *state, const ir_op *first, const ir_
 }
 
 ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine *device,
-                      planner_family family, base_diagnostics *diagnostics) {
-    planner_state state = {.arena = arena, .module = module, .machine = device, .lane_axis = -1};
+                      planner_family family, bool strict, base_diagnostics *diagnostics) {
+    planner_state state = {
+        .arena = arena, .module = module, .machine = device, .lane_axis = -1, .strict = strict};
     state.axes = analysis_axes_find(arena, module);
     state.sweeps = analysis_sweeps_find(arena, module, &state.axes);
     state.owners = planner_owners_are_fixed(&state);
@@ -247,10 +272,13 @@ ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine 
         return write_plan(&state, 1);
     if (family == PLANNER_FALLBACK)
         return plan_fallback(&state);
-    const ir_op *first = NULL, *second = NULL;
-    ir_plan *plan = plan_row(&state, &first, &second);
+    const ir_op *first = NULL, *second = NULL, *ordered = NULL;
+    ir_plan *plan = plan_row(&state, &first, &second, &ordered);
     if (plan != NULL || family == PLANNER_AUTOMATIC)
         return plan != NULL ? plan : plan_fallback(&state);
-    refuse_row(&state, first, second, diagnostics);
+    if (ordered != NULL && state.lane_axis < 0)
+        refuse_ordered(&state, ordered, diagnostics);
+    else
+        refuse_row(&state, first, second, diagnostics);
     return NULL;
 }

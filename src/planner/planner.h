@@ -12,9 +12,10 @@
 typedef enum planner_family { PLANNER_AUTOMATIC, PLANNER_FALLBACK, PLANNER_ROW } planner_family;
 
 /* Never NULL for AUTOMATIC and FALLBACK; NULL with a diagnostic when ROW is asked for and refused
- * (slug and reason). */
+ * (slug and reason). `strict`: every reduction that needs an order has one, functions their portable
+ * form, quotients are exact. */
 ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine *machine,
-                      planner_family family, base_diagnostics *diagnostics);
+                      planner_family family, bool strict, base_diagnostics *diagnostics);
 
 /* What moving values between lanes costs as conversions are expanded: in scratch each slot is put
  * and got alone, without conflicts, with one barrier between. */

@@ -15,6 +15,7 @@ typedef struct planner_state {
     ir_plan *plan;                    /* axes are set, in the order of analysis_axes */
     const layout_axis *const *digits; /* of the plan's axes, once they are set */
     int lane_axis;            /* the element axis with lanes, -1 when there is none or several */
+    bool strict;              /* one result for every plan */
     bool owners;              /* the text fixes owners: */
     int64_t lanes, subgroups; /* of the team that it speaks of */
 } planner_state;

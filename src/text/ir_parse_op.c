@@ -199,6 +199,15 @@ static bool read_mechanism(text_ir_parser *parser, layout_class *mechanism) {
                         "no such mechanism");
 }
 
+static bool read_order(text_ir_parser *parser, ir_order *order) {
+    for (int i = 0; i < IR_ORDER_COUNT; i++) {
+        *order = (ir_order)i;
+        if (text_ir_lexer_accept(&parser->lexer, ir_order_name(*order)))
+            return true;
+    }
+    return text_ir_fail(parser, "unknown-name", "tree, left, right or canonical", "no such order");
+}
+
 static bool read_array(text_ir_parser *parser, const char **array) {
     const text_ir_token *token = &parser->lexer.token;
     if (token->kind != TEXT_IR_WORD)
@@ -236,6 +245,12 @@ static bool read_attribute_value(text_ir_parser *parser, draft *d, ir_attribute 
         ok = read_choice(parser, "propagate", "ignore", &choice);
         a->nan = choice == 1 ? IR_NAN_IGNORE : IR_NAN_PROPAGATE;
         return ok;
+    case IR_ATTRIBUTE_ORDER:
+        return read_order(parser, &a->order);
+    case IR_ATTRIBUTE_ZERO:
+        ok = read_choice(parser, "relaxed", "strict", &choice);
+        a->zero = choice == 1 ? IR_ZERO_STRICT : IR_ZERO_RELAXED;
+        return ok;
     case IR_ATTRIBUTE_AXIS:
         ok = text_ir_read_integer(parser, INT32_MIN, INT32_MAX, &number);
         a->axis = (int)number;
@@ -270,7 +285,8 @@ static bool read_attributes(text_ir_parser *parser, draft *d, bool leading) {
             continue;
         bool optional = ir_attribute_list(&d->attributes, attribute) != NULL ||
                         attribute == IR_ATTRIBUTE_LAYOUT || attribute == IR_ATTRIBUTE_MECHANISM ||
-                        attribute == IR_ATTRIBUTE_ARRAY;
+                        attribute == IR_ATTRIBUTE_ARRAY || attribute == IR_ATTRIBUTE_ORDER ||
+                        attribute == IR_ATTRIBUTE_ZERO;
         if (optional && !text_ir_lexer_is(&parser->lexer, ir_attribute_word(attribute)))
             continue;
         if (!leading && !text_ir_expect(parser, ir_attribute_word(attribute)))

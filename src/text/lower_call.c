@@ -265,6 +265,8 @@ static lower_value lower_arange(lowerer *l, const text_expression *node, lower_v
 typedef struct reduce_options {
     int axis; /* -1: not given */
     ir_nan nan;
+    ir_order order;
+    ir_zero zero;
 } reduce_options;
 
 static bool read_axis(lowerer *l, const text_call_argument *argument, const ir_type *type,
@@ -289,17 +291,12 @@ static bool read_axis(lowerer *l, const text_call_argument *argument, const ir_t
 static bool read_policy(lowerer *l, const text_call_argument *argument, reduce_options *options) {
     static const struct {
         const char *keyword, *value;
-        bool supported;
-        ir_nan nan;
+        int choice;
     } rows[] = {
-        {"order", "tree", true, IR_NAN_PROPAGATE},
-        {"order", "left", false, IR_NAN_PROPAGATE},
-        {"order", "right", false, IR_NAN_PROPAGATE},
-        {"order", "canonical", false, IR_NAN_PROPAGATE},
-        {"nan", "propagate", true, IR_NAN_PROPAGATE},
-        {"nan", "ignore", true, IR_NAN_IGNORE},
-        {"zero", "relaxed", true, IR_NAN_PROPAGATE},
-        {"zero", "strict", false, IR_NAN_PROPAGATE},
+        {"order", "tree", IR_ORDER_TREE},       {"order", "left", IR_ORDER_LEFT},
+        {"order", "right", IR_ORDER_RIGHT},     {"order", "canonical", IR_ORDER_CANONICAL},
+        {"nan", "propagate", IR_NAN_PROPAGATE}, {"nan", "ignore", IR_NAN_IGNORE},
+        {"zero", "relaxed", IR_ZERO_RELAXED},   {"zero", "strict", IR_ZERO_STRICT},
     };
     const char *keyword = argument->keyword->text;
     const text_expression *value = argument->value;
@@ -312,13 +309,12 @@ static bool read_policy(lowerer *l, const text_call_argument *argument, reduce_o
             expected == NULL ? rows[i].value : lower_text(l, "%s, %s", expected, rows[i].value);
         if (strcmp(rows[i].value, word) != 0)
             continue;
-        if (!rows[i].supported) {
-            lower_report(l, "unsupported-order", value->location, "`%s=%s` is not supported yet",
-                         keyword, word);
-            return false;
-        }
-        if (strcmp(keyword, "nan") == 0)
-            options->nan = rows[i].nan;
+        if (strcmp(keyword, "order") == 0)
+            options->order = (ir_order)rows[i].choice;
+        else if (strcmp(keyword, "nan") == 0)
+            options->nan = (ir_nan)rows[i].choice;
+        else
+            options->zero = (ir_zero)rows[i].choice;
         return true;
     }
     if (expected == NULL) {
@@ -402,6 +398,10 @@ static lower_value lower_reduce(lowerer *l, const text_expression *node, const f
     op->attributes.axis = axis;
     op->attributes.monoid = monoid;
     op->attributes.nan = options.nan;
+    if (base_dtype_is_float(ir_monoid_state(monoid, tile.value->type.dtype)))
+        op->attributes.zero = options.zero;
+    if (ir_reduce_needs_order(op)) /* else every order gives one result */
+        op->attributes.order = options.order;
     return lower_typed(op->results[0]);
 }
 

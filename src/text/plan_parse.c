@@ -148,9 +148,12 @@ static bool read_keep(parser *p, ir_plan_line *line) {
 }
 
 static bool read_reduce(parser *p, ir_plan_line *line) {
-    (void)line;
-    return text_ir_lexer_accept(&p->lexer, "tree") ||
-           fail(p, "plan-choice", "tree", "no such order");
+    for (int i = 0; i < IR_ORDER_COUNT; i++) {
+        line->order = (ir_order)i;
+        if (text_ir_lexer_accept(&p->lexer, ir_order_name(line->order)))
+            return true;
+    }
+    return fail(p, "plan-choice", "tree, left, right or canonical", "no such order");
 }
 
 static bool read_access(parser *p, ir_plan_line *line) {

@@ -412,8 +412,9 @@ static void both_plans_apply(void **unused) {
         analysed a;
         analyse(&g.f, &a);
         check_laws(&g.f, &a);
-        runner.plan = planner_plan(&g.f.arena, g.f.module, machine_find("cpu-avx2"),
-                                   i % 2 == 0 ? PLANNER_ROW : PLANNER_FALLBACK, &diagnostics);
+        runner.plan =
+            planner_plan(&g.f.arena, g.f.module, machine_find("cpu-avx2"),
+                         i % 2 == 0 ? PLANNER_ROW : PLANNER_FALLBACK, false, &diagnostics);
         run_pass(&g, &runner, "map");
         for (int k = 0; k < 4; k++)
             run_pass(&g, &runner, anywhere[k]);

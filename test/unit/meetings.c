@@ -20,7 +20,7 @@ static const char *refusal(const char *body, const char *sizes, const char *devi
     pass_context context = {.diagnostics = &diagnostics};
     pass_canonicalise(f.module, &context);
     bool made =
-        planner_plan(&f.arena, f.module, machine_find(device), PLANNER_ROW, &diagnostics) != NULL;
+        planner_plan(&f.arena, f.module, machine_find(device), PLANNER_ROW, false, &diagnostics) != NULL;
     snprintf(slug, sizeof slug, "%s", made ? "" : diagnostics.items[0].slug);
     kernel_fixture_free(&f);
     return slug;
