@@ -12,8 +12,8 @@
 typedef enum planner_family { PLANNER_AUTOMATIC, PLANNER_FALLBACK, PLANNER_ROW } planner_family;
 
 /* Never NULL for AUTOMATIC and FALLBACK; NULL with a diagnostic when ROW is asked for and refused
- * (slug and reason). `strict`: every reduction that needs an order has one, functions their portable
- * form, quotients are exact. */
+ * (slug and reason). `strict`: each reduction that needs an order has one, functions have their
+ * portable form, quotients are exact. */
 ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine *machine,
                       planner_family family, bool strict, base_diagnostics *diagnostics);
 

@@ -19,8 +19,8 @@ static const char *refusal(const char *body, const char *sizes, const char *devi
     base_diagnostics_init(&diagnostics, &f.arena);
     pass_context context = {.diagnostics = &diagnostics};
     pass_canonicalise(f.module, &context);
-    bool made =
-        planner_plan(&f.arena, f.module, machine_find(device), PLANNER_ROW, false, &diagnostics) != NULL;
+    bool made = planner_plan(&f.arena, f.module, machine_find(device), PLANNER_ROW, false,
+                             &diagnostics) != NULL;
     snprintf(slug, sizeof slug, "%s", made ? "" : diagnostics.items[0].slug);
     kernel_fixture_free(&f);
     return slug;

@@ -55,7 +55,7 @@ static const char softmax[] = "plan softmax canon 5d1e8c0a91b2f733 machine cpu-a
                               "keep t        reload\n"
                               "keep e        private\n"
                               "reduce max.0  tree\n"
-                              "reduce sum.0  tree\n"
+                              "reduce sum.0  canonical\n"
                               "access x.0    width 8\n"
                               "access y.0    width 8\n"
                               "math exp.0    portable\n";
@@ -170,7 +170,7 @@ static void faults_are_reported_where_they_stand(void **state) {
         {FIRST "keep e shared\n", "plan-choice", 2, 8},
         {FIRST "keep e none\n", "plan-choice", 2, 8},
         {FIRST "keep\n", "plan-syntax", 2, 5},
-        {FIRST "reduce max.0 left\n", "plan-choice", 2, 14},
+        {FIRST "reduce max.0 leftmost\n", "plan-choice", 2, 14},
         {FIRST "access x.0 width 0\n", "plan-number", 2, 18},
         {FIRST "access x.0 width 9999999999999999999\n", "plan-number", 2, 18},
         {FIRST "math exp.0 native\n", "plan-choice", 2, 12},

@@ -10,7 +10,8 @@ static const char *plan_on(fixture *f, const char *device, planner_family family
     base_diagnostics_init(&diagnostics, &f->arena);
     pass_context context = {.diagnostics = &diagnostics};
     pass_canonicalise(f->module, &context);
-    ir_plan *plan = planner_plan(&f->arena, f->module, machine_find(device), family, false, &diagnostics);
+    ir_plan *plan =
+        planner_plan(&f->arena, f->module, machine_find(device), family, false, &diagnostics);
     if (plan == NULL) {
         assert_int_equal(diagnostics.count, 1);
         return diagnostics.items[0].slug;
