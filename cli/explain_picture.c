@@ -2,7 +2,7 @@
  *
  *     croft explain transpose8.croft --value v --svg
  *
- *     croft explain softmax.croft N=1009 --html       the report, a picture of each layout, the plan
+ *     croft explain softmax.croft N=1009 --html     the report, pictures of layouts, the plan
  *
  * The picture is that of cli/layout_picture.c. Its frames are the sectors of the load that makes
  * the tile, or of a store that writes it, at the addresses of the thread module: for program 0, in
