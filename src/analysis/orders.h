@@ -5,8 +5,8 @@
 #include "analysis/axes.h"
 
 /* NULL, or what digits of the reduced axis must be for the order: a constant text. A tree takes any
- * digits; left and right one worker that walks the axis; canonical digits of powers of two below the
- * step, in the order of the elements. */
+ * digits; left and right one worker that walks the axis; canonical digits of powers of two below
+ * the step, in the order of the elements. */
 const char *analysis_order_refusal(ir_order order, const layout_axis *digits);
 /* Whether a plan may give a reduction this order: its own, or, of a tree, the canonical one. */
 bool analysis_order_refines(const ir_op *reduce, ir_order order);

@@ -154,7 +154,8 @@ class RowKernel:
         form = self.pick(("sum({t}) / maximum({n}, 1)", "sum({t} * {t}) / maximum({n}, 1)",
                           "max({t})", "min({t})", "max(abs({t}))",
                           "where(any({t} > 1.0), 1.0, 0.5)", "where(all({t} > -2.0), 0.0, 1.5)",
-                          "sum({t}, nan=ignore) / 64.0", "sum(exp({t} - max({t})))", "maximum(max({t}), -50.0)"))
+                          "sum({t}, nan=ignore) / 64.0", "sum(exp({t} - max({t})))",
+                          "maximum(max({t}), -50.0)"))
         loose = t.loose or "sum" in form
         return self.define(Value(form.format(t=t.text, n=t.width), None, loose), "s")
 
