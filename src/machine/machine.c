@@ -33,6 +33,7 @@
  *          in the L2 350 together. ESTIMATES: 3.4 GHz, two loads of a register a cycle from the L1.
  *          Zen 4 computes 16 lanes a cycle in either width. neon and baseline: no measurements,
  *          the same bandwidths; two registers of 4 lanes a cycle.
+ *          Registers are those of vectors: 32 of 16 lanes, 16 of 8, 32 and 16 of 4.
  */
 #include "machine/machine.h"
 
@@ -60,6 +61,7 @@ static const machine machines[] = {
                .scratch_bytes = KIB(256)},
      .capacity = {.processors = 2,
                   .lanes = 16,
+                  .registers = 512,
                   .near_cache_bytes = KIB(32),
                   .private_cache_bytes = KIB(1024),
                   .cache_bytes = KIB(32768),
@@ -85,6 +87,7 @@ static const machine machines[] = {
                .scratch_bytes = KIB(256)},
      .capacity = {.processors = 2,
                   .lanes = 16,
+                  .registers = 128,
                   .near_cache_bytes = KIB(32),
                   .private_cache_bytes = KIB(512),
                   .cache_bytes = KIB(16384),
@@ -110,6 +113,7 @@ static const machine machines[] = {
                .scratch_bytes = KIB(256)},
      .capacity = {.processors = 2,
                   .lanes = 8,
+                  .registers = 128,
                   .near_cache_bytes = KIB(32),
                   .private_cache_bytes = KIB(512),
                   .cache_bytes = KIB(16384),
@@ -135,6 +139,7 @@ static const machine machines[] = {
                .scratch_bytes = KIB(256)},
      .capacity = {.processors = 2,
                   .lanes = 8,
+                  .registers = 64,
                   .near_cache_bytes = KIB(32),
                   .private_cache_bytes = KIB(512),
                   .cache_bytes = KIB(16384),

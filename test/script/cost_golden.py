@@ -32,8 +32,9 @@ ALL_WIDTHS = range(1, 33)
 
 def ask(lines):
     """One answer for each line."""
-    done = subprocess.run([BUILD / "test/cost_estimate"], input="".join(f"{line}\n" for line in lines),
-                          capture_output=True, text=True, timeout=60, check=False)
+    text = "".join(f"{line}\n" for line in lines)
+    done = subprocess.run([BUILD / "test/cost_estimate"], input=text, capture_output=True,
+                          text=True, timeout=60, check=False)
     answers = done.stdout.splitlines()
     if done.returncode or len(answers) != len(lines):
         raise SystemExit(f"cost_estimate: status {done.returncode}: {done.stderr}")
@@ -132,7 +133,7 @@ def check_slots():
     case("budget_is_met_by_all", min(s for s, _ in scores) == 9, sorted(scores)[:1])
 
 
-def service_facts(op, row, s, q, cached):
+def service_facts(op, row, s, cached):
     reads = (1 if cached else 2) + WEIGHTS[op]
     element = 4
     worker = slots_of(row["width"], [s], row["v"])[s] * element * (reads + 1)
@@ -140,27 +141,26 @@ def service_facts(op, row, s, q, cached):
     fields = {"read_bytes": row["width"] * element, "reread_bytes": row["width"] * element * again,
               "shared_read_bytes": row["width"] * element * WEIGHTS[op],
               "write_bytes": row["width"] * element, "worker_bytes": worker}
-    del q
     return [f"{k}={v}" for k, v in fields.items()]
 
 
 def check_service():
     model = GOLDEN["service_model_m1_max"]
-    names = [f"set=service.{name}:{model[name]!r}" for name in ("C", "D", "R", "K", "G", "Wb", "Pv")]
+    names = [f"set=service.{name}:{model[name]!r}"
+             for name in ("C", "D", "R", "K", "G", "Wb", "Pv")]
     for wanted in model["must_choose"]:
         op = wanted["op"]
         row = {"width": wanted["width"], "rows": wanted["rows"], "v": 4}
         found = []
         for cached in (0, 1):
-            def more(s, q, cached=cached):
-                return service_facts(op, row, s, q, cached)
-            chosen, scores = choose("service", op, row, ALL_WIDTHS, cached, more)
+            def more(s, _, cached=cached):
+                return service_facts(op, row, s, cached)
+            chosen, _ = choose("service", op, row, ALL_WIDTHS, cached, more)
             given, _ = choose("service", op, row, ALL_WIDTHS, cached,
                               lambda s, q: more(s, q) + names)
             case(f"service_defaults/{op}/{row['rows']}/{cached}", chosen == given,
                  f"defaults {chosen}, the file's {given}")
             found.append((chosen[0], SUBGROUP * chosen[1], bool(cached)))
-            del scores
         best = min(found)
         case(f"service/{op}/{row['rows']}x{row['width']}",
              best[1:] == (wanted["workers"], wanted["cache"]), found)
@@ -170,7 +170,7 @@ def check_formula():
     """The service model's formula once more, in other words, at a place where each part counts."""
     m = GOLDEN["service_model_m1_max"]
     row = {"width": 1537, "rows": 5000, "v": 4}
-    line = ["service"] + facts("layernorm", row, 3, 1, 0) + service_facts("layernorm", row, 3, 1, 0)
+    line = ["service"] + facts("layernorm", row, 3, 1, 0) + service_facts("layernorm", row, 3, 0)
     found = float(ask([" ".join(line + ["private_bytes=80", "set=service.Pv:0.5"])])[0].split()[0])
     rounds, worker = 4 * 17, 17 * 4 * 5
     local = rounds * m["R"] + 2 * 3 * m["K"] + 80 * 0.5

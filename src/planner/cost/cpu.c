@@ -35,6 +35,10 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
+static double smaller(double a, double b) {
+    return a < b ? a : b;
+}
+
 static void place(core_work *w) {
     const cost_facts *f = w->facts;
     double longest = 1;
@@ -69,9 +73,13 @@ static double chain_seconds(const core_work *w) {
     return (double)w->facts->reductions * w->packs * w->c[COST_CPU_CHAIN] / w->machine->clock;
 }
 
+/* What no register holds is stored and loaded again in each sweep. */
 static double access_seconds(const core_work *w) {
     const cost_facts *f = w->facts;
-    double cycles = (double)f->accesses * w->vectors * w->c[COST_CPU_ACCESS] +
+    double live = (double)f->live_slots * w->lanes;
+    double spilled = larger(live - (double)w->machine->registers, 0) / (double)f->subgroup;
+    double accesses = (double)f->accesses * w->vectors + 2 * spilled * (double)(f->reductions + 1);
+    double cycles = accesses * w->c[COST_CPU_ACCESS] +
                     (double)f->guarded_accesses * w->lanes * w->c[COST_CPU_GUARD];
     return cycles / w->machine->clock;
 }
@@ -93,17 +101,27 @@ static double bandwidth_of(const cost_machine *m, double bytes, double cores) {
  * where the group's own rows are. */
 static double cache_seconds(const core_work *w, double cores) {
     const cost_facts *f = w->facts;
-    double packed = (double)f->packed, programs = (double)f->programs;
-    double row = packed * (double)(f->read_bytes + f->write_bytes + f->array_bytes / 2) +
-                 (double)f->shared_read_bytes;
-    double array =
-        programs * (double)(f->read_bytes + f->write_bytes) + (double)f->shared_read_bytes;
-    double first = packed * (double)(f->read_bytes + f->write_bytes);
-    double again = packed * (double)(f->reread_bytes + f->shared_read_bytes + f->array_bytes);
+    double packed = (double)f->packed, shared = (double)f->shared_read_bytes;
+    double first = (double)(f->read_bytes + f->write_bytes - f->rewrite_bytes);
+    double again = packed * (double)(f->reread_bytes + f->rewrite_bytes + f->array_bytes) + shared;
+    double row = packed * (first + (double)f->array_bytes / 2) + shared;
     double seconds = again / bandwidth_of(w->machine, row, cores);
-    if (w->memory_bytes <= 0)
-        seconds += first / bandwidth_of(w->machine, array / cores, cores);
+    if (w->memory_bytes <= 0) {
+        double arrays = (double)f->programs * first + shared;
+        seconds += packed * first / bandwidth_of(w->machine, arrays / cores, cores);
+    }
     return seconds;
+}
+
+/* Of the whole launch; 0 while the last level keeps its arrays from call to call. */
+static double memory_bytes(const core_work *w) {
+    const cost_facts *f = w->facts;
+    double programs = (double)f->programs;
+    double reads = programs * (double)f->read_bytes + (double)f->shared_read_bytes;
+    double writes = programs * (double)(f->write_bytes - f->rewrite_bytes);
+    if (reads + writes <= (double)w->machine->cache_bytes * w->c[COST_CPU_WARM_SHARE])
+        return 0;
+    return reads + w->c[COST_CPU_WRITE] * writes;
 }
 
 static double memory_seconds(const core_work *w, double cores) {
@@ -144,39 +162,43 @@ static void add_demands(cost_estimate *estimate, const core_work *w,
                  demands[i] * 1e6 * (i == longest ? 1 : w->c[COST_CPU_OVERLAP]));
 }
 
-cost_estimate cost_cpu(const cost_facts *facts, const cost_machine *device,
-                       const cost_coefficients *coefficients) {
+static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_machine *device) {
     static const cost_need needs[] = {
-        COST_NEED(programs, 0),         COST_NEED(reductions, 0),  COST_NEED(subgroup, 1),
-        COST_NEED(workers, 1),          COST_NEED(vector, 1),      COST_NEED(packed, 1),
-        COST_NEED(shuffles, 0),         COST_NEED(read_bytes, 0),  COST_NEED(reread_bytes, 0),
-        COST_NEED(array_bytes, 0),      COST_NEED(array_bytes, 0), COST_NEED(shared_read_bytes, 0),
-        COST_NEED(write_bytes, 0),      COST_NEED(accesses, 0),    COST_NEED(exps, 0),
-        COST_NEED(guarded_accesses, 0), COST_NEED(divisions, 0),   COST_NEED(square_roots, 0),
-        COST_NEED(other_ops, 0),
+        COST_NEED(programs, 0),     COST_NEED(reductions, 0),    COST_NEED(subgroup, 1),
+        COST_NEED(workers, 1),      COST_NEED(vector, 1),        COST_NEED(packed, 1),
+        COST_NEED(live_slots, 0),   COST_NEED(array_bytes, 0),   COST_NEED(shuffles, 0),
+        COST_NEED(read_bytes, 0),   COST_NEED(reread_bytes, 0),  COST_NEED(shared_read_bytes, 0),
+        COST_NEED(write_bytes, 0),  COST_NEED(rewrite_bytes, 0), COST_NEED(accesses, 0),
+        COST_NEED(exps, 0),         COST_NEED(divisions, 0),     COST_NEED(guarded_accesses, 0),
+        COST_NEED(square_roots, 0), COST_NEED(other_ops, 0),
     };
     static const cost_machine_need of_machine[] = {
-        COST_MACHINE_NEED(processors),       COST_MACHINE_NEED(lanes),
-        COST_MACHINE_NEED(near_cache_bytes), COST_MACHINE_NEED(near_bandwidth),
-        COST_MACHINE_NEED(cache_bytes),      COST_MACHINE_NEED(cache_bandwidth),
-        COST_MACHINE_NEED(memory_bandwidth), COST_MACHINE_NEED(clock),
+        COST_MACHINE_NEED(processors),
+        COST_MACHINE_NEED(lanes),
+        COST_MACHINE_NEED(near_cache_bytes),
+        COST_MACHINE_NEED(near_bandwidth),
+        COST_MACHINE_NEED(cache_bytes),
+        COST_MACHINE_NEED(cache_bandwidth),
+        COST_MACHINE_NEED(memory_bandwidth),
+        COST_MACHINE_NEED(registers),
+        COST_MACHINE_NEED(clock),
     };
+    return cost_knows(estimate, facts, needs, sizeof needs / sizeof needs[0]) &&
+           cost_knows_machine(estimate, device, of_machine,
+                              sizeof of_machine / sizeof of_machine[0]);
+}
+
+cost_estimate cost_cpu(const cost_facts *facts, const cost_machine *device,
+                       const cost_coefficients *coefficients) {
     cost_estimate estimate = {.is_time = true};
-    if (!cost_knows(&estimate, facts, needs, sizeof needs / sizeof needs[0]) ||
-        !cost_knows_machine(&estimate, device, of_machine,
-                            sizeof of_machine / sizeof of_machine[0]))
+    if (!knows(&estimate, facts, device))
         return estimate;
     core_work w = {.facts = facts, .machine = device, .c = coefficients->value};
     place(&w);
-    double programs = (double)facts->programs;
-    double reads = programs * (double)facts->read_bytes + (double)facts->shared_read_bytes;
-    double writes = programs * (double)facts->write_bytes;
-    if (reads + writes > (double)device->cache_bytes * w.c[COST_CPU_WARM_SHARE])
-        w.memory_bytes = reads + w.c[COST_CPU_WRITE] * writes;
+    w.memory_bytes = memory_bytes(&w);
     double one[DEMANDS], all[DEMANDS];
     double alone = demand(&w, 1, one);
-    double cores =
-        larger(1, w.groups < (double)device->processors ? w.groups : (double)device->processors);
+    double cores = larger(1, smaller(w.groups, (double)device->processors));
     double together = demand(&w, cores, all) + w.c[COST_CPU_TEAM] * 1e-6;
     bool serial = alone * 1e6 < w.c[COST_CPU_SERIAL] || alone <= together;
     cost_add(&estimate, "call", w.c[COST_CPU_CALL]);

@@ -112,10 +112,11 @@ static void count_bytes(launch *l) {
     const cost_facts *f = l->facts;
     double programs = (double)f->programs;
     double reads = programs * (double)f->read_bytes + (double)f->shared_read_bytes;
-    double writes = programs * (double)f->write_bytes;
+    double writes = programs * (double)(f->write_bytes - f->rewrite_bytes);
     double arrays = programs * (double)f->array_bytes; /* written before they are read */
-    double again = programs * (double)f->reread_bytes + arrays;
-    double row = (double)f->read_bytes + (double)f->write_bytes + (double)f->array_bytes / 2;
+    double again = programs * (double)(f->reread_bytes + f->rewrite_bytes) + arrays;
+    double row =
+        (double)(f->read_bytes + f->write_bytes - f->rewrite_bytes) + (double)f->array_bytes / 2;
     l->live_bytes = l->beside * (double)f->packed * row;
     l->memory_bytes = reads + l->c[COST_CUDA_WRITE] * writes + again * (1 - served_part(l));
     if (reads + writes <= l->c[COST_CUDA_WARM_SHARE] * (double)l->machine->cache_bytes)
@@ -249,10 +250,10 @@ static void add_demands(cost_estimate *estimate, const launch *l, const double d
     }
 }
 
-cost_estimate cost_cuda(const cost_facts *facts, const cost_machine *device,
-                        const cost_coefficients *coefficients) {
+static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_machine *device) {
     static const cost_need needs[] = {
         COST_NEED(programs, 0),
+        COST_NEED(element_bytes, 1),
         COST_NEED(subgroup, 1),
         COST_NEED(workers, 1),
         COST_NEED(vector, 1),
@@ -264,6 +265,7 @@ cost_estimate cost_cuda(const cost_facts *facts, const cost_machine *device,
         COST_NEED(read_bytes, 0),
         COST_NEED(reread_bytes, 0),
         COST_NEED(array_bytes, 0),
+        COST_NEED(rewrite_bytes, 0),
         COST_NEED(shared_read_bytes, 0),
         COST_NEED(write_bytes, 0),
         COST_NEED(worker_bytes, 0),
@@ -284,10 +286,15 @@ cost_estimate cost_cuda(const cost_facts *facts, const cost_machine *device,
         COST_MACHINE_NEED(memory_bandwidth), COST_MACHINE_NEED(clock),
         COST_MACHINE_NEED(latency_seconds),
     };
+    return cost_knows(estimate, facts, needs, sizeof needs / sizeof needs[0]) &&
+           cost_knows_machine(estimate, device, of_machine,
+                              sizeof of_machine / sizeof of_machine[0]);
+}
+
+cost_estimate cost_cuda(const cost_facts *facts, const cost_machine *device,
+                        const cost_coefficients *coefficients) {
     cost_estimate estimate = {.is_time = true};
-    if (!cost_knows(&estimate, facts, needs, sizeof needs / sizeof needs[0]) ||
-        !cost_knows_machine(&estimate, device, of_machine,
-                            sizeof of_machine / sizeof of_machine[0]))
+    if (!knows(&estimate, facts, device))
         return estimate;
     launch l = {.facts = facts, .machine = device, .c = coefficients->value};
     cost_add(&estimate, "launch", l.c[COST_CUDA_LAUNCH]);
