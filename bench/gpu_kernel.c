@@ -1,6 +1,8 @@
 /* Kernels on a CUDA device, and graphs of their launches: see gpu_kernel.h. */
 #include "gpu_kernel.h"
 
+#include "plan_arrays.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,26 +64,6 @@ static char *read_text(const char *path, size_t *length) {
     return text;
 }
 
-/* Sizes, then each tensor's strides; no scalars. */
-static int pack_words(gpu_kernel *kernel, int *tensors) {
-    const text_bindings *bindings = &kernel->compiled.bindings;
-    int count = 0;
-    *tensors = 0;
-    for (int i = 0; i < bindings->size_count; i++)
-        kernel->words[count++] = bindings->sizes[i];
-    for (int i = 0; i < bindings->argument_count; i++) {
-        const text_argument *argument = &bindings->arguments[i];
-        int64_t stride = 1;
-        for (int k = argument->rank - 1; k >= 0; k--) {
-            kernel->words[count + k] = stride;
-            stride *= argument->extent[k];
-        }
-        count += argument->rank;
-        ++*tensors;
-    }
-    return count;
-}
-
 static bool compile(gpu_kernel *kernel, const machine *planned, const char *name,
                     const base_source *plan, const text_argument *arguments, int count,
                     FILE *errors) {
@@ -116,7 +98,7 @@ bool gpu_kernel_open(gpu_kernel *kernel, gpu_system *gpu, const char *path, cons
     kernel->source = (base_source){path, kernel->text, length};
     if (!compile(kernel, planned, name, plan, arguments, count, errors))
         return false;
-    int tensors = 0, words = pack_words(kernel, &tensors);
+    int tensors = 0, words = bench_words_pack(&kernel->compiled, kernel->words, &tensors);
     char flag[64];
     snprintf(flag, sizeof flag, "%s", planned->compiler_flags);
     const char *flags[] = {flag, NULL};
