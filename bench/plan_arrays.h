@@ -28,7 +28,7 @@ void bench_arrays_fill(base_dtype dtype, unsigned char *bytes, int64_t count);
 /* Floats agree within 2 percent of the largest number, integers are not compared: plans may sum in
  * different orders. `sides`: the bytes of each tensor, for two plans. */
 bool bench_arrays_agree(const bench_arrays *arrays, unsigned char *const *sides[2]);
-/* What a launch is given beside pointers: sizes, strides of dense tensors, scalars by their defaults.
+/* What a launch is given beside pointers: sizes, strides of dense tensors, scalars by default.
  * Returns how many words; *tensors: how many pointers there are. */
 int bench_words_pack(const compile_result *compiled, int64_t *words, int *tensors);
 /* The text of a plan's file, in `room` of BENCH_PLAN_BYTES. */
