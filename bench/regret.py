@@ -4,10 +4,10 @@
     bench/regret.py [--cases base,wide] [--operators sum,softmax] [--threads 2] [--json FILE]
 
 For each operator and shape every legal candidate of `croft plan --all` is built and timed against
-the automatic plan (bench_cpu_plans: A B B A rounds, one process); the fastest is measured again with
-more rounds, beside the automatic plan against itself. Regret is what the automatic plan takes longer
-than the best, 0 where it is the best itself. Nothing is left out: candidates that cannot be compiled
-are counted. At most 256 candidates a case.
+the automatic plan (bench_cpu_plans: A B B A rounds, one process); the fastest is measured again
+with more rounds, beside the automatic plan against itself. Regret is what the automatic plan takes
+longer than the best, 0 where it is the best itself. Nothing is left out: candidates that cannot be
+compiled are counted. At most 256 candidates a case.
 """
 import argparse
 import json
