@@ -18,19 +18,17 @@
 #include "ir/clone.h"
 
 static void map_region(map_state *state, ir_region *from, ir_region *to);
-static ir_value *map_use(map_state *state, ir_value *old_value);
 
 static bool is_kept(ir_storage storage) {
     return storage == IR_STORAGE_REGISTERS || storage == IR_STORAGE_PRIVATE;
 }
 
-static void map_layout(map_state *state, const ir_value *old_value, ir_value *value) {
+void map_layout(map_state *state, const ir_value *old_value, ir_value *value) {
     for (int i = 0; i < IR_MAX_RANK; i++)
         value->layout.axis[i] = state->axes.of_value[old_value->number][i];
 }
 
-/* The type of a mapped copy: domains are mapped scalars. */
-static ir_type map_type(map_state *state, const ir_value *old_value) {
+ir_type map_type(map_state *state, const ir_value *old_value) {
     ir_type type = old_value->type;
     for (int i = 0; i < type.rank; i++)
         if (type.domain[i] != NULL)
@@ -38,7 +36,7 @@ static ir_type map_type(map_state *state, const ir_value *old_value) {
     return type;
 }
 
-static void map_bind(map_state *state, ir_value *old_value, ir_value *value) {
+void map_bind(map_state *state, ir_value *old_value, ir_value *value) {
     value->name = value->name == NULL ? old_value->name : value->name;
     map_layout(state, old_value, value);
     if (state->sweep >= 0) {
@@ -50,43 +48,6 @@ static void map_bind(map_state *state, ir_value *old_value, ir_value *value) {
 }
 
 /* ---- ops ---- */
-
-/* A reduction over an axis of extent 1: the element itself, or the identity where the domain is
- * empty. */
-static void map_single_reduce(map_state *state, ir_op *op) {
-    ir_builder *b = &state->builder;
-    ir_monoid monoid = op->attributes.monoid;
-    ir_value *old_operand = op->operands[0];
-    ir_value *value = map_use(state, old_operand);
-    base_dtype own = value->type.dtype, dtype = ir_monoid_state(monoid, own);
-    ir_value *made[5] = {0};
-    int count = 0;
-    if (dtype != own)
-        made[count++] = value = ir_build_cast(b, value, dtype, IR_ROUND_ZERO);
-    ir_value *identity = ir_build_constant(b, ir_reduce_identity(op));
-    if (value->type.domain[op->attributes.axis] != NULL) {
-        ir_type full = value->type; /* the broadcast below cuts the other axes again */
-        for (int i = 0; i < full.rank; i++)
-            full.domain[i] = NULL;
-        ir_op *pad = ir_build_op(b, IR_PAD, 2, (ir_value *[]){value, identity}, 1, &full, 0);
-        made[count++] = value = pad->results[0];
-    }
-    if (op->attributes.nan == IR_NAN_IGNORE && dtype == BASE_F32) {
-        ir_value *number = ir_build_binary(b, IR_EQ, value, value);
-        map_layout(state, old_operand, number);
-        made[count++] = value = ir_build_select(b, number, value, identity);
-    }
-    base_dtype result = ir_monoid_result(monoid, own);
-    if (result != dtype)
-        made[count++] = value = ir_build_cast(b, value, result, IR_ROUND_ZERO);
-    for (int i = 0; i < count; i++)
-        map_layout(state, old_operand, made[i]);
-    ir_type type = map_type(state, op->results[0]);
-    ir_op *last = ir_build_op(b, op->results[0]->type.rank == 0 ? IR_DROP : IR_BROADCAST, 1, &value,
-                              1, &type, 0);
-    last->anchor = op->anchor;
-    map_bind(state, op->results[0], last->results[0]);
-}
 
 static ir_op *map_copy_op(map_state *state, ir_op *op) {
     ir_value **operands = BASE_NEW_ARRAY(state->module->arena, ir_value *, op->operand_count);
@@ -143,8 +104,7 @@ static ir_value *map_output_access(map_state *state, ir_value *old_value) {
     return op->results[0];
 }
 
-/* The mapped value that stands for a tile-level value where the builder is now. */
-static ir_value *map_use(map_state *state, ir_value *old_value) {
+ir_value *map_use(map_state *state, ir_value *old_value) {
     int32_t n = old_value->number;
     if (old_value->type.form == IR_FORM_TENSOR)
         return old_value;

@@ -57,6 +57,16 @@ void map_plan_out_of_order(map_state *state, const char *anchor, base_location l
 /* The width of the access with this anchor. */
 int map_plan_width(map_state *state, const ir_op *op);
 
+/* map.c: gives a mapped copy the axes of a tile-level value. */
+void map_layout(map_state *state, const ir_value *old_value, ir_value *value);
+/* The type of a mapped copy: domains are mapped scalars. */
+ir_type map_type(map_state *state, const ir_value *old_value);
+/* The mapped value that stands for a tile-level value where the builder is now; and saying so. */
+ir_value *map_use(map_state *state, ir_value *old_value);
+void map_bind(map_state *state, ir_value *old_value, ir_value *value);
+/* map_single.c: a reduction of one element. */
+void map_single_reduce(map_state *state, ir_op *op);
+
 /* Fills storage and output for everything that crosses sweeps. */
 void map_storages(map_state *state);
 /* A tile of rank 1 or more: scalars are no business of storage. */
