@@ -3,14 +3,11 @@
  * What each lane does is written out: programs become positions in the grid (and lanes), sweeps
  * become loops over slot vectors (expand_sweep.c), tile ops become ops on them (expand_op.c,
  * expand_access.c). A value with the vector axis in its layout becomes T(k); a scalar becomes
- * uniform, or T(1) where programs lie on lanes and it depends on the program. Tiles that are kept
+ * uniform, or T(1) where programs share the team and it depends on the program. Tiles that are kept
  * past their sweep become private arrays or stay in slots.
  *
- *     program row with `group *`          %row = group
- *     program row with `lane 8 | group *` %row = minimum(group*8 + lane, R-1),
- *                                         stores under `when group*8 + lane < R`
- *
- * Reductions over several subgroups meet in scratch (expand_scratch.c).
+ * Programs are in expand_programs.c. Reductions over several subgroups meet in scratch
+ * (expand_scratch.c).
  *
  * It makes no choice: everything follows from the axes' digits and the values' storage.
  */
@@ -37,12 +34,10 @@ const layout_extent *expand_axis_steps(expand_state *state, int axis) {
 }
 
 int expand_slots_of(const expand_state *state, const ir_value *mapped) {
-    if (state->programs_on_lanes)
-        return mapped->type.rank > 0 || state->varies[mapped->number] ? 1 : 0;
     for (int i = 0; i < mapped->type.rank; i++)
         if (mapped->layout.axis[i] >= 0 && state->axis[mapped->layout.axis[i]].spread)
             return state->axis[mapped->layout.axis[i]].slots;
-    return 0;
+    return state->packed && (mapped->type.rank > 0 || state->varies[mapped->number]) ? 1 : 0;
 }
 
 ir_value *expand_declare_array(expand_state *state, const ir_value *mapped) {
@@ -73,108 +68,6 @@ ir_value *expand_declare_array(expand_state *state, const ir_value *mapped) {
         ir_op_append(body, op);
     state->last_array = op;
     return op->results[0];
-}
-
-/* ---- programs ---- */
-
-static const layout_extent *program_count(expand_state *state, int program) {
-    const ir_program *p = &state->module->programs[program];
-    return layout_extent_ceil(&state->module->extents, p->extent, p->step);
-}
-
-static int64_t program_lanes(const expand_state *state, int program) {
-    for (int i = 0; i < state->module->axis_count; i++)
-        if (state->module->axes[i].is_program && state->module->axes[i].program == program)
-            return layout_axis_radix(&state->module->axes[i].digits, LAYOUT_LANE);
-    return 1;
-}
-
-/* One program axis from its position `at` in the grid: on lanes the last valid program is replayed
- * past the end. */
-static ir_value *program_index(expand_state *state, int program, ir_value *at) {
-    ir_builder *b = &state->builder;
-    int64_t lanes = program_lanes(state, program), step = state->module->programs[program].step;
-    if (lanes > 1) {
-        ir_affine lane = ir_affine_of(1, 0);
-        ir_value *iota = expand_iota(state, &lane, 1);
-        ir_value *base = ir_build_binary(b, IR_MUL, at, ir_build_integer(b, BASE_I64, lanes));
-        ir_value *index = ir_build_binary(b, IR_ADD, base, iota);
-        ir_value *count = ir_build_size(b, program_count(state, program));
-        ir_value *last = ir_build_binary(b, IR_SUB, count, ir_build_integer(b, BASE_I64, 1));
-        state->active = ir_build_binary(b, IR_LT, index, count);
-        at = ir_build_binary(b, IR_MINIMUM, index, last);
-    }
-    return step == 1 ? at : ir_build_binary(b, IR_MUL, at, ir_build_integer(b, BASE_I64, step));
-}
-
-typedef struct program_search {
-    int program;
-    base_location location;
-} program_search;
-
-static bool visit_program(void *pointer, ir_op *op) {
-    program_search *search = pointer;
-    bool found = op->opcode == IR_PROGRAM && op->attributes.axis == search->program;
-    if (found)
-        search->location = op->location;
-    return !found;
-}
-
-/* Where the kernel names a program axis; one that it does not use has the place of its first op. */
-static base_location program_location(ir_region *mapped, int program) {
-    program_search search = {.program = program};
-    if (mapped->first != NULL)
-        search.location = mapped->first->location;
-    ir_region_walk(mapped, visit_program, &search);
-    return search.location;
-}
-
-/* The grid is counted by the axes of the programs. */
-static void check_program_axes(expand_state *state) {
-    ir_module *module = state->module;
-    for (int program = 0; program < module->program_count; program++) {
-        int found = 0;
-        for (int i = 0; i < module->axis_count; i++)
-            found += module->axes[i].is_program && module->axes[i].program == program &&
-                     layout_extent_equal(&module->extents, module->axes[i].extent,
-                                         program_count(state, program));
-        if (found != 1)
-            expand_fail(state, NULL, "program-axis",
-                        "a program has no axis of its own with the extent of its range");
-    }
-}
-
-/* The grid is the mixed-radix number of the program axes, the last one fastest. */
-static void expand_programs(expand_state *state, ir_region *mapped) {
-    ir_module *module = state->module;
-    ir_builder *b = &state->builder;
-    layout_extents *pool = &module->extents;
-    const layout_extent *groups = layout_extent_constant(pool, 1);
-    ir_type type = ir_type_uniform(BASE_I64);
-    ir_value *rest = NULL;
-    b->location = program_location(mapped, module->program_count - 1);
-    if (module->program_count > 0)
-        rest = ir_build_op(b, IR_GROUP, 0, NULL, 1, &type, 0)->results[0];
-    for (int i = module->program_count - 1; i >= 0; i--) {
-        const layout_extent *count =
-            layout_extent_ceil(pool, program_count(state, i), program_lanes(state, i));
-        ir_value *at = rest;
-        b->location = program_location(mapped, i);
-        if (i > 0) {
-            ir_value *radix = ir_build_size(b, count);
-            at = ir_build_binary(b, IR_FLOOR_MOD, rest, radix);
-            rest = ir_build_binary(b, IR_FLOOR_DIV, rest, radix);
-        }
-        state->program[i] = program_index(state, i, at);
-        state->program[i]->name = module->programs[i].name;
-        groups =
-            groups == NULL ? NULL : layout_extent_binary(pool, LAYOUT_EXTENT_MUL, groups, count);
-    }
-    if (groups == NULL) {
-        expand_fail(state, NULL, "size-overflow", "the grid has more than 2^63 programs");
-        groups = layout_extent_constant(pool, 0);
-    }
-    module->groups = groups;
 }
 
 /* ---- which scalars differ between programs ---- */
@@ -242,7 +135,7 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
         expand_fail(&state, NULL, "too-many-axes", "more than 32 axes");
     else
         expand_axes(&state);
-    check_program_axes(&state);
+    expand_check_programs(&state);
     if (state.failed)
         return PASS_FAILED;
     state.value_count = module->next_value;

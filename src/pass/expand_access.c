@@ -16,16 +16,26 @@ typedef struct access_parts {
     int count;
     ir_value *bits; /* mask found so far; NULL: none */
     bool vector;    /* some index differs between lanes or slots */
+    int slots;      /* the most of an operand or form */
 } access_parts;
 
 static int parts_add(access_parts *parts, ir_value *value) {
+    if (value->type.form == IR_FORM_SLOTS && value->type.slots > parts->slots)
+        parts->slots = value->type.slots;
     parts->operands[parts->count] = value;
     return parts->count++;
 }
 
+static void parts_reach(access_parts *parts, int slots) {
+    parts->slots = slots > parts->slots ? slots : parts->slots;
+}
+
 static void parts_mask(expand_state *state, access_parts *parts, ir_value *bits) {
+    ir_value *both[2] = {parts->bits, bits};
+    if (parts->bits != NULL)
+        expand_level(state, both, 2);
     parts->bits =
-        parts->bits == NULL ? bits : ir_build_binary(&state->builder, IR_AND, parts->bits, bits);
+        parts->bits == NULL ? bits : ir_build_binary(&state->builder, IR_AND, both[0], both[1]);
 }
 
 /* An index value as base (uniform) or vector. */
@@ -59,6 +69,8 @@ static void access_add_closed(expand_state *state, const expand_place *place, ac
     if (base != NULL)
         index->operand = parts_add(parts, base);
     parts->vector |= index->affine.count > 0;
+    if (index->affine.count > 0)
+        parts_reach(parts, state->axis[place->spread].slots);
     if (index->inside)
         return;
     ir_value *zero = ir_build_integer(b, BASE_I64, 0), *value = base != NULL ? base : zero;
@@ -78,8 +90,10 @@ static void access_add_range(expand_state *state, expand_place *place, access_pa
     if (axis >= 0) {
         const expand_axis *held = &state->axis[axis];
         base = held->spread ? expand_axis_base(state, place, axis) : place->step[axis];
-        if (held->spread)
+        if (held->spread) {
             index->affine = held->affine;
+            parts_reach(parts, held->slots);
+        }
         parts->vector |= held->spread;
     }
     if (start != NULL && start->type.form != IR_FORM_UNIFORM) {
@@ -130,14 +144,19 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
     parts->access.mask_kind = IR_MASK_RANGE;
     parts->access.mask = parts_add(parts, count);
     parts->access.mask_affine = held->affine;
+    parts_reach(parts, held->slots);
     parts->vector = true; /* though all elements may be read at one place */
 }
 
-/* Of the lanes that own one element, one stores it. */
+/* Of the lanes that own one element, or that have what a program stores once, one stores it. */
 static void access_add_copies(expand_state *state, const expand_place *place, access_parts *parts) {
-    ir_value *first = place->spread < 0 ? NULL : expand_first_copy(state, place->spread);
+    int spread = place != NULL ? place->spread : -1;
+    if (!(spread >= 0 ? parts->vector : state->packed))
+        return;
+    ir_value *first = expand_first_copy(state, spread);
     if (first != NULL)
-        parts_mask(state, parts, expand_splat_lane(state, first, state->axis[place->spread].slots));
+        parts_mask(state, parts,
+                   spread < 0 ? first : expand_splat_lane(state, first, state->axis[spread].slots));
 }
 
 static bool is_stored_to(const ir_module *module, const ir_value *tensor) {
@@ -175,12 +194,12 @@ static void access_build(expand_state *state, expand_place *place, ir_op *op, ir
         else
             access_add_value(state, parts, index, value, old->inside, tensor->extent[i]);
     }
-    if (op->opcode == IR_STORE && place != NULL && parts->vector)
+    if (op->opcode == IR_STORE)
         access_add_copies(state, place, parts);
-    access_add_domain(state, place, parts, tile);
     if (op->opcode == IR_LOAD && state->active != NULL &&
         is_stored_to(state->module, op->operands[0]))
         parts_mask(state, parts, state->active);
+    access_add_domain(state, place, parts, tile);
     if (parts->bits != NULL) {
         parts->access.mask_kind = IR_MASK_BITS;
         parts->access.mask = parts_add(parts, parts->bits);
@@ -188,22 +207,35 @@ static void access_build(expand_state *state, expand_place *place, ir_op *op, ir
     }
 }
 
-/* Slots of an access: those of its vectors, or of the axis that lanes hold. */
-static int access_slots(const expand_state *state, const expand_place *place,
-                        const access_parts *parts) {
-    if (!parts->vector)
-        return 0;
-    return state->programs_on_lanes ? 1 : state->axis[place->spread].slots;
+/* Runs of `width` slots come to neighbours by the forms alone. */
+static bool counts_on(const ir_access *access, int slots) {
+    for (int d = 0; d < access->rank; d++)
+        for (int slot = 0; slot < slots; slot++) {
+            ir_position here = {.slot = slot}, first = {.slot = slot - slot % access->width};
+            if (ir_affine_at(&access->index[d].affine, here) -
+                    ir_affine_at(&access->index[d].affine, first) !=
+                (d + 1 == access->rank ? slot % access->width : 0))
+                return false;
+        }
+    return slots % access->width == 0;
 }
 
-static ir_access *access_copy(expand_state *state, const access_parts *parts, int slots) {
+/* Indices, mask and fill of one lane are those of all its slots. Nothing is known of the neighbours
+ * of an index that differs from slot to slot. */
+static ir_access *access_finish(expand_state *state, access_parts *parts, int slots) {
     ir_access *access = BASE_NEW(state->module->arena, ir_access);
     *access = parts->access;
-    bool vector = slots == 0;
-    for (int i = 0; i < access->rank; i++)
-        vector = vector || access->index[i].vector >= 0;
-    if (vector) /* nothing is known of its neighbours */
+    bool differs = slots == 0, vector = false;
+    for (int i = 0; i < access->rank; i++) {
+        int operand = access->index[i].vector;
+        vector = vector || operand >= 0;
+        differs = differs || (operand >= 0 && parts->operands[operand]->type.slots > 1);
+    }
+    if (access->width > 1 && (differs || (vector && !counts_on(access, slots))))
         access->width = 1;
+    for (int i = 1; i < parts->count; i++)
+        if (parts->operands[i]->type.form == IR_FORM_SLOTS)
+            parts->operands[i] = expand_splat(state, parts->operands[i], slots);
     return access;
 }
 
@@ -213,11 +245,13 @@ void expand_load(expand_state *state, expand_place *place, ir_op *op) {
     const ir_access *from = op->attributes.access;
     if (from->fill >= 0 && parts.access.mask_kind != IR_MASK_NONE)
         parts.access.fill = parts_add(&parts, expand_use(state, place, op->operands[from->fill]));
-    int slots = access_slots(state, place, &parts);
+    parts.vector = parts.vector || parts.slots > 0;
+    int slots = parts.vector ? parts.slots : 0;
+    ir_access *access = access_finish(state, &parts, slots);
     base_dtype dtype = op->results[0]->type.dtype;
     ir_type type = slots > 0 ? ir_type_slots(dtype, slots) : ir_type_uniform(dtype);
     ir_op *load = ir_build_op(&state->builder, IR_LOAD, parts.count, parts.operands, 1, &type, 0);
-    load->attributes.access = access_copy(state, &parts, slots);
+    load->attributes.access = access;
     state->value[op->results[0]->number] = load->results[0];
 }
 
@@ -227,16 +261,17 @@ void expand_store(expand_state *state, expand_place *place, ir_op *op) {
     access_parts parts;
     access_build(state, place, op, tile, &parts);
     ir_value *value = expand_use(state, place, tile);
-    int slots = access_slots(state, place, &parts);
-    if (slots == 0 && value->type.form == IR_FORM_SLOTS)
-        slots = value->type.slots;
+    if (value->type.form == IR_FORM_SLOTS)
+        parts_reach(&parts, value->type.slots);
+    int slots = parts.vector || value->type.form == IR_FORM_SLOTS ? parts.slots : 0;
     parts_add(&parts, expand_splat(state, value, slots));
+    ir_access *access = access_finish(state, &parts, slots);
     ir_region *outer = b->region;
     if (state->active != NULL) {
         ir_op *when = ir_build_op(b, IR_WHEN, 1, &state->active, 0, NULL, 1);
         b->region = when->regions[0];
     }
     ir_op *store = ir_build_op(b, IR_STORE, parts.count, parts.operands, 0, NULL, 0);
-    store->attributes.access = access_copy(state, &parts, slots);
+    store->attributes.access = access;
     b->region = outer;
 }

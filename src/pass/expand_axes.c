@@ -3,7 +3,8 @@
  *     slot 4 | lane 32 | subgroup 8 | slot 4    element lane*4 + subgroup*128 + slot % 4*1 +
  *                                               slot/4*1024
  *     lane 2 @2 | lane 2 @1 | lane 8 xor 3      element 3 - lane/2 % 2*1 - lane % 2*2 + lane/4*4
- *     lane 8, where a subgroup has 32           element lane % 8*1; lane/8 numbers the copies
+ *     lane 8, where a subgroup has 32           element lane % 8*1; lane/8 numbers the copies,
+ *                                               or programs, where an axis of them says `lane 4 @8`
  */
 #include "pass/expand_internal.h"
 
@@ -45,26 +46,54 @@ static void add_digit(const expand_state *state, const layout_axis *digits, expa
     }
 }
 
-/* Positions of a holder that no digit counts are copies. */
-static void add_replicas(const expand_state *state, const layout_axis *digits, expand_axis *axis,
+/* Whether a program is told by the digit, or an element of the axis. */
+static bool is_counted(const ir_axis *other, const layout_axis *digits) {
+    return other->is_program || &other->digits == digits;
+}
+
+/* The digit of the holder that begins first from `end` on: where, and where it ends. */
+static void find_digit(const expand_state *state, const layout_axis *digits, layout_holder holder,
+                       int64_t end, int64_t *begin, int64_t *after) {
+    for (int a = 0; a < state->module->axis_count; a++) {
+        const ir_axis *axis = &state->module->axes[a];
+        for (int i = 0; i < axis->digits.count && is_counted(axis, digits); i++) {
+            layout_digit digit = axis->digits.digits[i];
+            int64_t stride = layout_axis_digit_stride(&axis->digits, i);
+            if (digit.holder == holder && digit.radix > 1 && stride >= end && stride < *begin) {
+                *begin = stride;
+                *after = stride * digit.radix;
+            }
+        }
+    }
+}
+
+/* Positions of a holder that no digit counts, of the axis (NULL: of none) or of programs, are
+ * copies. */
+static void add_replicas(const expand_state *state, const layout_axis *digits, ir_affine *replica,
                          layout_holder holder) {
     int64_t range = holder_range(state, digits, holder);
     for (int64_t end = 1; end < range;) {
         int64_t next = range, after = range;
-        for (int i = 0; i < digits->count; i++) {
-            layout_digit digit = digits->digits[i];
-            int64_t stride = layout_axis_digit_stride(digits, i);
-            if (digit.holder == holder && digit.radix > 1 && stride >= end && stride < next) {
-                next = stride;
-                after = stride * digit.radix;
-            }
-        }
+        find_digit(state, digits, holder, end, &next, &after);
         if (next > end)
-            ir_affine_add(&axis->replica, (ir_term){.holder = holder,
-                                                    .divide = end,
-                                                    .modulus = next == range ? 0 : next / end,
-                                                    .stride = 1});
+            ir_affine_add(replica, (ir_term){.holder = holder,
+                                             .divide = end,
+                                             .modulus = next == range ? 0 : next / end,
+                                             .stride = 1});
         end = after;
+    }
+}
+
+/* Subgroups of other programs have partial results of their own. */
+static void add_own_program(const expand_state *state, expand_axis *axis) {
+    for (int a = 0; a < state->module->axis_count; a++) {
+        const layout_axis *digits = &state->module->axes[a].digits;
+        for (int k = 0; k < digits->count && state->module->axes[a].is_program; k++) {
+            layout_digit digit = digits->digits[k];
+            digit.stride = layout_axis_digit_stride(digits, k);
+            if (digit.holder == LAYOUT_SUBGROUP && digit.radix > 1)
+                add_term(state, digits, &axis->partials, digit, digit.stride);
+        }
     }
 }
 
@@ -96,38 +125,44 @@ static void add_partners(expand_state *state, const layout_axis *digits, expand_
                 masks[count++] = bit;
         }
     axis->lane_bits = (ir_list){.count = count, .items = masks};
+    add_own_program(state, axis);
+}
+
+static void begin_axis(const expand_state *state, const ir_axis *from, expand_axis *axis) {
+    const layout_axis *digits = &from->digits;
+    *axis = (expand_axis){.slots = 1, .chunk = 1};
+    for (int k = 0; k < digits->count; k++)
+        axis->spread = axis->spread || (is_position(digits->digits[k].holder) &&
+                                        (digits->digits[k].radix > 1 || !from->is_program));
+    if (!axis->spread)
+        return;
+    axis->slots = (int)layout_axis_radix(digits, LAYOUT_SLOT);
+    axis->chunk = layout_axis_chunk(digits);
+    for (int k = 0; k < digits->count; k++) {
+        layout_digit digit = digits->digits[k];
+        digit.stride = layout_axis_digit_stride(digits, k);
+        if (is_position(digit.holder))
+            add_digit(state, digits, axis, digit, layout_axis_digit_weight(digits, k));
+    }
 }
 
 void expand_axes(expand_state *state) {
     const ir_module *module = state->module;
-    bool elements = false;
     for (int i = 0; i < module->axis_count; i++) {
         const layout_axis *digits = &module->axes[i].digits;
         expand_axis *axis = &state->axis[i];
-        *axis = (expand_axis){.slots = 1, .chunk = 1};
-        for (int k = 0; k < digits->count; k++)
-            axis->spread =
-                axis->spread || (is_position(digits->digits[k].holder) &&
-                                 (digits->digits[k].radix > 1 || !module->axes[i].is_program));
-        if (!axis->spread)
+        begin_axis(state, &module->axes[i], axis);
+        state->packed = state->packed || (module->axes[i].is_program && axis->spread);
+        if (!axis->spread || module->axes[i].is_program)
             continue;
-        state->programs_on_lanes = state->programs_on_lanes || module->axes[i].is_program;
-        elements = elements || !module->axes[i].is_program;
-        axis->slots = (int)layout_axis_radix(digits, LAYOUT_SLOT);
-        axis->chunk = layout_axis_chunk(digits);
-        for (int k = 0; k < digits->count; k++) {
-            layout_digit digit = digits->digits[k];
-            digit.stride = layout_axis_digit_stride(digits, k);
-            if (is_position(digit.holder))
-                add_digit(state, digits, axis, digit, layout_axis_digit_weight(digits, k));
-        }
         add_partners(state, digits, axis);
-        add_replicas(state, digits, axis, LAYOUT_LANE);
-        add_replicas(state, digits, axis, LAYOUT_SUBGROUP);
+        add_replicas(state, digits, &axis->replica, LAYOUT_LANE);
+        add_replicas(state, digits, &axis->replica, LAYOUT_SUBGROUP);
     }
-    if (elements && state->programs_on_lanes)
-        expand_fail(state, NULL, "two-lane-axes",
-                    "programs have lanes, and an axis of elements has lanes, subgroups or slots");
+    if (!state->packed)
+        return;
+    add_replicas(state, NULL, &state->replica, LAYOUT_LANE);
+    add_replicas(state, NULL, &state->replica, LAYOUT_SUBGROUP);
 }
 
 int expand_spread_axis(expand_state *state, const ir_op *sweep) {

@@ -35,7 +35,7 @@ static bool find_parts(expand_state *state, const expand_place *place, const ir_
     const ir_module *module = state->module;
     const layout_axis *digits[EXPAND_MAX_AXES];
     int64_t ranges[LAYOUT_HOLDER_COUNT] = {0};
-    if (place == NULL || state->programs_on_lanes ||
+    if (place == NULL || (state->packed && place->spread < 0) ||
         !analysis_index_form_find(module, NULL, tile, &parts->form))
         return false;
     for (int i = 0; i < module->axis_count; i++)

@@ -32,7 +32,8 @@ typedef struct expand_axis {
     ir_affine replica; /* 0 in one position of all that own the same element, more in the others */
     int64_t lanes, subgroups; /* that its digits tell apart */
     ir_list lane_bits;        /* masks of the lane number: what its lane digits count */
-    ir_affine partials;       /* the subgroups that hold different elements, by slot */
+    ir_affine partials;       /* the subgroups that hold different elements, by slot, of the own
+                                 program */
 } expand_axis;
 
 /* Where in a sweep: one step of every axis of the nest so far. */
@@ -59,12 +60,13 @@ typedef struct expand_state {
     ir_value **value; /* by mapped value number: the thread value */
     ir_value **array; /* by mapped value number: the private array of a kept tile */
     int32_t *pulled; /* by mapped value number: the body in which value[] was pulled from array[] */
-    bool *varies; /* by mapped value number: a scalar that differs between the programs of a team */
+    bool *varies; /* by mapped value number: a scalar that may differ between programs of a team */
     int32_t value_count;
     int32_t next_body;
     ir_op *last_array; /* the next private array is declared after it, the first one first of all */
     expand_axis axis[EXPAND_MAX_AXES]; /* by module axis */
-    bool programs_on_lanes;
+    bool packed;                       /* several programs share the team, by lanes or subgroups */
+    ir_affine replica;                 /* 0 in one position of all that have the same programs */
     expand_scratch scratch[EXPAND_MAX_SCRATCH]; /* in the order of their users in the text */
     int scratch_count;
     expand_range released; /* arrays that a loop uses again: a sync on the way releases them */
@@ -80,6 +82,11 @@ int expand_spread_axis(expand_state *state, const ir_op *sweep);
  * steps may stop there. *found: something observable has the axis. */
 ir_value *expand_common_domain(const ir_op *sweep, int axis, bool *found);
 
+/* expand_programs.c: whether the grid is counted by the axes of the programs; then the programs:
+ * the grid is their mixed-radix number, the last axis fastest. Sets state->active. */
+void expand_check_programs(expand_state *state);
+void expand_programs(expand_state *state, ir_region *mapped);
+
 /* expand.c */
 void expand_region(expand_state *state, ir_region *from);
 void expand_fail(expand_state *state, const ir_op *op, const char *slug, const char *message);
@@ -87,7 +94,7 @@ void expand_fail(expand_state *state, const ir_op *op, const char *slug, const c
 ir_value *expand_declare_array(expand_state *state, const ir_value *mapped);
 /* Steps of a module axis as a formula: ceil(extent / elements of a step). */
 const layout_extent *expand_axis_steps(expand_state *state, int axis);
-/* A uniform value as T(k); others unchanged. */
+/* A uniform value, or T(1), as T(k); others unchanged. */
 ir_value *expand_splat(expand_state *state, ir_value *value, int slots);
 /* Slots of the thread value of a mapped value: 0 = uniform. */
 int expand_slots_of(const expand_state *state, const ir_value *mapped);
@@ -95,6 +102,9 @@ int expand_slots_of(const expand_state *state, const ir_value *mapped);
 /* expand_control.c: a for, or an if, with its regions. */
 void expand_for(expand_state *state, ir_op *op);
 void expand_if(expand_state *state, ir_op *op);
+
+/* Those of the values that are T(1) as T(k), where another is. */
+void expand_level(expand_state *state, ir_value **values, int count);
 
 /* expand_op.c: one op that is no region, at a place (NULL: outside sweeps). */
 void expand_op(expand_state *state, expand_place *place, ir_op *op);
@@ -153,7 +163,8 @@ int64_t expand_convert_cells(expand_state *state, const ir_op *op);
 
 /* The element of a position on an axis that lanes hold, of its first step. */
 ir_value *expand_element(expand_state *state, int axis);
-/* bool(1): the one position of all that own an element; NULL: each element has one owner. */
+/* bool(1): the one position of all that own an element of the axis (-1: that have the program);
+ * NULL: there is one anyway. */
 ir_value *expand_first_copy(expand_state *state, int axis);
 /* T(1) in all slots of T(k). */
 ir_value *expand_splat_lane(expand_state *state, ir_value *value, int slots);
@@ -173,7 +184,8 @@ void expand_scratch_declare(expand_state *state, const ir_region *mapped);
 /* The arrays whose users stand inside a mapped op. */
 expand_range expand_scratch_inside(const expand_state *state, const ir_op *op);
 /* Puts the partial results of reductions that end together, synchronises once, and gives the
- * combined values. The values are T(1), one for each subgroup; NULL ones are passed over. */
+ * combined values. The values are T(1), one for each subgroup; NULL ones are passed over. What
+ * comes of them is uniform, or where programs share the team T(1). */
 void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int count,
                             ir_value **values);
 /* T(1) that is alike in all lanes, as a uniform. */

@@ -10,10 +10,22 @@
 #include "pass/portable_math.h"
 
 ir_value *expand_splat(expand_state *state, ir_value *value, int slots) {
+    if (value->type.form == IR_FORM_SLOTS && value->type.slots == 1 && slots > 1)
+        return expand_splat_lane(state, value, slots);
     if (value->type.form != IR_FORM_UNIFORM || slots == 0)
         return value;
     ir_type type = ir_type_slots(value->type.dtype, slots);
     return ir_build_op(&state->builder, IR_BROADCAST, 1, &value, 1, &type, 0)->results[0];
+}
+
+void expand_level(expand_state *state, ir_value **values, int count) {
+    int slots = 0;
+    for (int i = 0; i < count; i++)
+        if (values[i]->type.form == IR_FORM_SLOTS && values[i]->type.slots > slots)
+            slots = values[i]->type.slots;
+    for (int i = 0; i < count; i++)
+        if (values[i]->type.form == IR_FORM_SLOTS)
+            values[i] = expand_splat(state, values[i], slots);
 }
 
 ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_value *mapped) {
@@ -93,9 +105,10 @@ ir_value *expand_element(expand_state *state, int axis) {
 }
 
 ir_value *expand_first_copy(expand_state *state, int axis) {
-    if (state->axis[axis].replica.count == 0)
+    const ir_affine *replica = axis >= 0 ? &state->axis[axis].replica : &state->replica;
+    if (replica->count == 0)
         return NULL;
-    ir_value *copy = expand_iota(state, &state->axis[axis].replica, 1);
+    ir_value *copy = expand_iota(state, replica, 1);
     return ir_build_binary(&state->builder, IR_LT, copy,
                            ir_build_integer(&state->builder, BASE_I64, 1));
 }
@@ -177,6 +190,7 @@ static void expand_table_op(expand_state *state, expand_place *place, ir_op *op)
         if (computed != own)
             operands[i] = ir_build_cast(b, operands[i], computed, IR_ROUND_ZERO);
     }
+    expand_level(state, operands, op->operand_count);
     ir_value *result = NULL;
     if (op->operand_count == 1)
         result = pass_portable_math(b, op->opcode, operands[0]);
@@ -209,7 +223,11 @@ static ir_value *expand_pad(expand_state *state, expand_place *place, ir_op *op)
     place->count = NULL;
     ir_value *bits = expand_inside(state, place, op->operands[0], -1);
     place->count = count;
-    return bits == NULL ? value : ir_build_select(&state->builder, bits, value, outside);
+    if (bits == NULL)
+        return value;
+    ir_value *parts[3] = {bits, value, outside};
+    expand_level(state, parts, 3);
+    return ir_build_select(&state->builder, parts[0], parts[1], parts[2]);
 }
 
 void expand_op(expand_state *state, expand_place *place, ir_op *op) {

@@ -4,7 +4,11 @@
  *                                     %m = combine<max> fold<max> %a
  *
  * The running state is a slot vector where the operand is one: slots and lanes reduce apart and
- * meet at the end, when the reduced axis is the one that they hold.
+ * meet at the end, when the reduced axis is the one that they hold. Where programs share the team
+ * a result stays T(1): it is that of the lane's own program. Lanes of a row that is narrower than
+ * its subgroup combine over their own bits, each row for itself:
+ *
+ *     axis row lane 4 @8 | group *       %m = combine<max> lanes=(1, 2, 4) fold<max> %a : f32(1)
  */
 #include "pass/expand_internal.h"
 
@@ -37,11 +41,16 @@ ir_value *expand_reduce_enter(expand_state *state, expand_place *place, const ir
     if (ignore && (monoid == IR_MONOID_SUM || monoid == IR_MONOID_PROD))
         value = ir_build_select(b, ir_build_binary(b, IR_EQ, value, value), value, identity);
     ir_value *bits = expand_inside(state, place, op->operands[0], -1);
-    if (bits != NULL)
-        value = ir_build_select(b, bits, value, identity);
+    if (bits != NULL) {
+        ir_value *sides[2] = {bits, value};
+        expand_level(state, sides, 2);
+        value = ir_build_select(b, sides[0], sides[1], identity);
+    }
     const ir_monoid_info *info = ir_monoid_describe(monoid);
     ir_opcode combine = ignore ? info->combine_ignoring_nan : info->combine;
-    return ir_build_binary(b, combine, carry, value);
+    ir_value *joined[2] = {carry, value};
+    expand_level(state, joined, 2);
+    return ir_build_binary(b, combine, joined[0], joined[1]);
 }
 
 static ir_value *build_collective(expand_state *state, ir_opcode opcode, const ir_op *reduce,
@@ -70,7 +79,7 @@ static ir_value *reduce_lanes(expand_state *state, const ir_op *reduce, ir_value
     const expand_axis *axis = &state->axis[expand_reduce_axis(reduce)];
     base_dtype dtype = value->type.dtype;
     bool all = axis->lanes == ir_module_subgroup_lanes(state->module);
-    bool alone = all && ir_module_subgroups(state->module) == 1;
+    bool alone = all && ir_module_subgroups(state->module) == 1 && !state->packed;
     if (value->type.slots > 1)
         value = build_collective(state, IR_FOLD, reduce, value, ir_type_slots(dtype, 1));
     if (alone)
@@ -78,9 +87,9 @@ static ir_value *reduce_lanes(expand_state *state, const ir_op *reduce, ir_value
     if (axis->lanes > 1) {
         value = build_collective(state, IR_COMBINE, reduce, value, ir_type_slots(dtype, 1));
         value->definer->attributes.lanes = all ? (ir_list){0} : axis->lane_bits;
-        value->scope = IR_SCOPE_SUBGROUP;
+        value->scope = all || !state->packed ? IR_SCOPE_SUBGROUP : IR_SCOPE_NONE;
     }
-    if (axis->subgroups > 1)
+    if (axis->subgroups > 1 || state->packed)
         return value;
     value->scope = IR_SCOPE_GROUP; /* no lane has elements of its own left */
     return expand_uniform(state, value);
@@ -96,7 +105,7 @@ void expand_reduce_finish(expand_state *state, ir_op *const *reduces, int count,
             continue;
         state->builder.location = reduces[i]->location;
         values[i] = reduce_lanes(state, reduces[i], values[i]);
-        partial[i] = values[i]->type.form == IR_FORM_SLOTS ? values[i] : NULL;
+        partial[i] = expand_reduce_meets(state, reduces[i]) ? values[i] : NULL;
     }
     expand_scratch_combine(state, reduces, count, partial);
     for (int i = 0; i < count; i++) {

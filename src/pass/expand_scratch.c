@@ -6,6 +6,11 @@
  *     %g = get %s[slot*1], %p : f32(8)                           every subgroup reads them all
  *     %m = uniform (fold max %g) : f32                           and finishes alone: no second sync
  *
+ * Where several programs share the group each has cells of its own, and one sync serves all:
+ *
+ *     %g = get %s[subgroup/2*2 + slot*1], %p : f32(2)            two subgroups a program
+ *     %m = fold max %g : f32(1) uniform subgroup
+ *
  * Every reduction of the text has an array of its own. Where it stands in a loop its array is
  * written again: then the last reads must be over, which the sync of another reduction may see to;
  * only where none stands in between there is one more, at the end of the body.
@@ -102,7 +107,12 @@ static void build_put(expand_state *state, expand_scratch *scratch, ir_value *va
     scratch->token = put->results[0];
 }
 
-/* All partial results in the slots of every lane; past the last one the identity. */
+/* Partial results of a program are for its own subgroups. */
+static ir_scope scope_of_partials(const expand_state *state) {
+    return state->packed ? IR_SCOPE_SUBGROUP : IR_SCOPE_GROUP;
+}
+
+/* All partial results of its program in the slots of every lane; past the last one the identity. */
 static ir_value *build_get(expand_state *state, expand_scratch *scratch) {
     ir_builder *b = &state->builder;
     const expand_axis *axis = &state->axis[expand_reduce_axis(scratch->user)];
@@ -116,7 +126,7 @@ static ir_value *build_get(expand_state *state, expand_scratch *scratch) {
     int count = 1;
     if (slots != subgroups) {
         access->mask_kind = IR_MASK_RANGE;
-        access->mask_affine = access->index[0].affine;
+        access->mask_affine = ir_affine_of(0, 1);
         access->mask = count;
         operands[count++] = ir_build_integer(b, BASE_I64, subgroups);
         access->fill = count;
@@ -126,7 +136,7 @@ static ir_value *build_get(expand_state *state, expand_scratch *scratch) {
     ir_type type = ir_type_slots(scratch->array->type.dtype, slots);
     ir_op *get = ir_build_op(b, IR_GET, count, operands, 1, &type, 0);
     get->attributes.access = access;
-    get->results[0]->scope = IR_SCOPE_GROUP;
+    get->results[0]->scope = scope_of_partials(state);
     return get->results[0];
 }
 
@@ -174,8 +184,8 @@ void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int coun
         state->builder.location = reduces[i]->location;
         ir_value *all = build_get(state, scratch_of(state, reduces[i]));
         ir_value *folded = expand_reduce_fold(state, reduces[i], all);
-        folded->scope = IR_SCOPE_GROUP;
-        values[i] = expand_uniform(state, folded);
+        folded->scope = scope_of_partials(state);
+        values[i] = state->packed ? folded : expand_uniform(state, folded);
     }
 }
 

@@ -5,7 +5,14 @@
  *     axis N        slot 4 | lane 32 | step * shift x.0     positions; N + s of them a row of x
  *     axis axis.0   lane 4 @8 | subgroup 2 | lane 8     64 of them: the others have copies
  *
- * What a plan may say of digits alone stands in map_plan_check.c.
+ * Digits of elements are the low ones of the lane and of the subgroup number, those of programs
+ * stand above them, in the order of the axes:
+ *
+ *     axis row      lane 4 | subgroup 2 | group *       in the module lane 4 @8 | subgroup 2 | ..
+ *     axis N        slot 4 | lane 8 | step *
+ *
+ * What programs that share a team may do stands in map_packed.c, what a plan may say of digits
+ * alone in map_plan_check.c.
  */
 #include "analysis/meetings.h"
 #include "analysis/shift.h"
@@ -81,8 +88,8 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
         return reason;
     if (axis->is_program) {
         if (!layout_axis_has(digits, LAYOUT_GROUP) || layout_axis_has(digits, LAYOUT_STEP) ||
-            layout_axis_has(digits, LAYOUT_SLOT) || layout_axis_has(digits, LAYOUT_SUBGROUP))
-            return "a program axis lies on lanes and group";
+            layout_axis_has(digits, LAYOUT_SLOT))
+            return "a program axis lies on lanes, subgroups and group";
         return layout_axis_radix(digits, LAYOUT_GROUP) != 0
                    ? "the group digit of a program axis is `*`"
                    : NULL;
@@ -146,22 +153,17 @@ static bool is_spread(const layout_axis *digits) {
            layout_axis_has(digits, LAYOUT_SLOT);
 }
 
-/* Lanes go to programs or to elements, and to one axis of each sweep. */
+/* Lanes and slots of elements go to one axis of each sweep. */
 static void check_spread(map_state *state) {
     const ir_axis *axes = state->module->axes;
-    bool programs = false, elements = false, together = false;
-    for (int i = 0; i < state->module->axis_count; i++) {
-        programs =
-            programs || (axes[i].is_program && layout_axis_radix(&axes[i].digits, LAYOUT_LANE) > 1);
-        elements = elements || (!axes[i].is_program && is_spread(&axes[i].digits));
-    }
+    bool together = false;
     for (int64_t s = 0; s < state->sweeps.count; s++) {
         int spread = 0;
         for (int i = 0; i < state->sweeps.sweeps[s].axis_count; i++)
             spread += is_spread(&axes[state->sweeps.sweeps[s].axes[i]].digits);
         together = together || spread > 1;
     }
-    if (together || (programs && elements))
+    if (together)
         map_fail(state, state->context->plan->location, "plan-axis", NULL,
                  "one axis of each sweep with lane, subgroup or slot digits",
                  "the plan gives several axes lanes or slots");
@@ -180,6 +182,8 @@ void map_axes_apply(map_state *state) {
     module->axes = BASE_NEW_ARRAY(module->arena, ir_axis, state->axes.count);
     module->lanes = 1;
     module->subgroup = 0;
+    int64_t below[LAYOUT_HOLDER_COUNT];
+    map_numbers_of_elements(state, below);
     for (int i = 0; i < state->axes.count; i++) {
         const analysis_axis *from = &state->axes.axes[i];
         ir_axis *axis = &module->axes[i];
@@ -193,6 +197,8 @@ void map_axes_apply(map_state *state) {
         if (line != &state->context->plan->of[IR_PLAN_AXIS].lines[i])
             map_plan_out_of_order(state, from->anchor, line->location);
         axis->digits = line->digits;
+        if (axis->is_program)
+            map_stack_programs(&axis->digits, below);
         const char *reason = axis_refusal(state, axis);
         if (reason != NULL)
             map_fail(state, line->location, "plan-axis", from->anchor, reason,
@@ -214,13 +220,14 @@ void map_check_meetings(map_state *state) {
     const ir_module *module = state->module;
     const machine *device = machine_find(state->context->plan->machine);
     const ir_op *first = NULL, *second = NULL;
+    const int64_t lanes = module->lanes / map_programs_together(module);
     bool spread = false, *copied = BASE_NEW_ARRAY(module->arena, bool, module->axis_count);
     for (int i = 0; i < module->axis_count; i++) {
         const ir_axis *axis = &module->axes[i];
         int64_t threads = layout_axis_radix(&axis->digits, LAYOUT_LANE) *
                           layout_axis_radix(&axis->digits, LAYOUT_SUBGROUP);
         spread = spread || (!axis->is_program && threads > 1);
-        copied[i] = !axis->is_program && is_spread(&axis->digits) && threads < module->lanes;
+        copied[i] = !axis->is_program && is_spread(&axis->digits) && threads < lanes;
     }
     bool in_step = device == NULL || device->row_subgroups == 1;
     if (spread && !in_step && !state->failed &&

@@ -40,9 +40,15 @@ void map_check_meetings(map_state *state);
 void map_check_conditions(map_state *state);
 /* Reports a width that the digits of the access do not have. After the axes are set. */
 void map_check_width(map_state *state, const ir_op *op, const ir_plan_line *line);
-/* Reports programs that share a team where a bound, condition or domain differs between them. After
- * the axes are set. */
-void map_check_divergence(map_state *state);
+/* map_packed.c, programs that share a team. Where the numbers of lanes and subgroups end that the
+ * plan's axes of elements count; gives digits of programs the strides above, and moves the end. */
+void map_numbers_of_elements(map_state *state, int64_t below[LAYOUT_HOLDER_COUNT]);
+void map_stack_programs(layout_axis *digits, int64_t below[LAYOUT_HOLDER_COUNT]);
+/* Programs of one team. */
+int64_t map_programs_together(const ir_module *module);
+/* Reports what programs cannot share: lanes with elements, tensors that are stored in place,
+ * conversions, shifts, bounds that differ between them. After the axes are set. */
+void map_check_packed(map_state *state);
 /* Reports a mechanism that cannot do the work of the conversion. */
 void map_check_convert(map_state *state, const ir_op *op, const ir_plan_line *line);
 /* map_order.c: reports an order of a reduction that may not be, or that the digits cannot keep. */

@@ -172,5 +172,5 @@ void map_plan_apply(map_state *state) {
     check_axis_lines(state);
     check_keep_lines(state);
     map_check_meetings(state);
-    map_check_divergence(state);
+    map_check_packed(state);
 }

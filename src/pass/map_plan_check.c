@@ -5,13 +5,11 @@
  *     access x.0 width 8  runs of 8 slots, or lanes, that come to neighbouring cells
  *
  *     lane 8 | slot 4 | step *      steps and groups above all others: what expand can apply, of
- * all that layouts can say axis row lane 8 | group *     programs that go the same ways: no bound,
- * condition or domain differs between them
+ *                                   all that layouts can say
  *
  * Digits against their extents are checked in map_plan.c, storage in map_storage.c.
  */
 #include "analysis/access_width.h"
-#include "analysis/uniform.h"
 #include "machine/machine.h"
 #include "pass/map_internal.h"
 
@@ -161,28 +159,4 @@ void map_check_convert(map_state *state, const ir_op *op, const ir_plan_line *li
                      : base_diagnostics_text(state->context->diagnostics, "%s, or scratch",
                                              layout_class_name(conversion.class_)),
                  "the mechanism cannot do the work of the conversion");
-}
-
-static const char *describe_divergence(const ir_op *op) {
-    return op->opcode == IR_FOR  ? "a loop bound"
-           : op->opcode == IR_IF ? "a condition"
-                                 : "the length of a tile";
-}
-
-void map_check_divergence(map_state *state) {
-    const ir_module *module = state->module;
-    base_diagnostics *diagnostics = state->context->diagnostics;
-    for (int i = 0; i < module->axis_count; i++) {
-        const ir_axis *axis = &module->axes[i];
-        if (!axis->is_program || layout_axis_radix(&axis->digits, LAYOUT_LANE) == 1)
-            continue;
-        const ir_op *op = analysis_divergent_op(module);
-        if (op != NULL)
-            map_fail(state, state->context->plan->of[IR_PLAN_AXIS].lines[i].location,
-                     "plan-divergent", axis->anchor,
-                     base_diagnostics_text(diagnostics,
-                                           "`group *`: %s on line %d of the kernel differs",
-                                           describe_divergence(op), (int)op->location.line),
-                     "programs that do not go the same ways cannot share a team");
-    }
 }

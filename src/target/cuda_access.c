@@ -19,11 +19,29 @@
 
 /* ---- the parts of an address ---- */
 
+bool target_cuda_vector_is_alike(const target_cuda_access *access, int dimension) {
+    int operand = access->access->index[dimension].vector;
+    const ir_op *op = operand >= 0 ? access->op->operands[operand]->definer : NULL;
+    bool alike = op != NULL && op->opcode == IR_RENAME;
+    for (int i = 0; alike && i < op->attributes.slots.count; i++)
+        alike = op->attributes.slots.items[i] == op->attributes.slots.items[0];
+    return alike;
+}
+
+/* What all slots of a thread add: the row of its own program, say. */
+static const char *vector_of_lane(const target_cuda_access *s, int d) {
+    return target_cuda_vector_is_alike(s, d)
+               ? target_emit_name(s->e, s->op->operands[s->access->index[d].vector], 0)
+               : NULL;
+}
+
 static const char *lane_of(const target_cuda_access *s) {
     const char *sum = NULL;
-    for (int d = 0; d < s->access->rank; d++)
+    for (int d = 0; d < s->access->rank; d++) {
+        const char *part = target_emit_sum(s->e, s->wild, vector_of_lane(s, d), s->lanes[d].name);
         sum = target_emit_sum(s->e, s->wild, sum,
-                              target_emit_product(s->e, s->wild, s->lanes[d].name, s->strides[d]));
+                              target_emit_product(s->e, s->wild, part, s->strides[d]));
+    }
     return sum;
 }
 
@@ -33,7 +51,7 @@ static const char *slot_of(const target_cuda_access *s, int slot) {
         const ir_index *index = &s->access->index[d];
         const char *part =
             target_emit_addend(s->e, ir_affine_at(&index->affine, (ir_position){.slot = slot}));
-        if (index->vector >= 0)
+        if (index->vector >= 0 && !target_cuda_vector_is_alike(s, d))
             part = target_emit_sum(
                 s->e, s->wild, target_emit_name(s->e, s->op->operands[index->vector], slot), part);
         sum = target_emit_sum(s->e, s->wild, sum,

@@ -92,6 +92,9 @@ typedef struct target_cuda_access {
 /* The element of a slot, as an lvalue; its place as an index. */
 const char *target_cuda_element(const target_cuda_access *access, int slot);
 const char *target_cuda_offset(const target_cuda_access *access, int slot);
+/* The vector of a dimension's index is one number for all slots of a thread; false: there is none,
+ * or that is not known. */
+bool target_cuda_vector_is_alike(const target_cuda_access *access, int dimension);
 /* The condition under which a slot takes part; NULL: always. */
 const char *target_cuda_guard(const target_cuda_access *access, int slot);
 /* What a slot has that takes no part in a load. */

@@ -46,7 +46,7 @@ int target_cuda_pack(const target_cuda_access *access) {
     if (last < 0 || pack < 2 || s->slots % pack != 0)
         return 1;
     for (int d = 0; d <= last; d++)
-        if (s->access->index[d].vector >= 0 ||
+        if ((s->access->index[d].vector >= 0 && !target_cuda_vector_is_alike(s, d)) ||
             !counts_on(s, &s->access->index[d].affine, pack, d == last))
             return 1;
     return pack;
@@ -58,8 +58,9 @@ int target_cuda_pack(const target_cuda_access *access) {
 static bool base_decides(const target_cuda_access *s, int pack) {
     int last = s->access->rank - 1;
     bool decides = s->lanes[last].factor % pack == 0;
-    for (int d = 0; d < last; d++)
-        decides = decides && s->lanes[d].name == NULL;
+    for (int d = 0; d <= last; d++)
+        decides =
+            decides && (d == last || s->lanes[d].name == NULL) && s->access->index[d].vector < 0;
     for (int slot = 0; slot < s->slots; slot += pack) {
         ir_position start = {.slot = slot};
         for (int d = 0; d < last; d++)

@@ -4,8 +4,12 @@
  *     axis row program row extent R digits group *
  *     axis N   extent N digits lane 8 | slot 4 | step *     8 lanes: the team
  *
+ *     team 256    subgroup 32                               two programs of four subgroups
+ *     axis row program row extent R digits subgroup 2 @4 | group *
+ *     axis N   extent N digits slot 4 | lane 32 | subgroup 4 | step *
+ *
  * Each axis of elements is held on its own, in the numbers of the team that its digits count; what
- * they leave out are copies. Lanes of programs are beside those of elements.
+ * they leave out are copies. Digits of programs are apart from those of any other axis.
  */
 #include "verify/verify_internal.h"
 
@@ -75,28 +79,58 @@ static void rule_axis_digits(verify_state *state, const ir_axis *axis) {
         verify_report(state, VERIFY_AXIS_DIGITS, NULL, reason, "axis %s has other digits", anchor);
 }
 
-/* The axes of elements count the lanes and subgroups of the team, those of programs that many times
- * more. */
+/* Both count in the same places of one number. */
+static bool digits_overlap(layout_digit a, layout_digit b) {
+    layout_digit low = a.stride <= b.stride ? a : b, high = a.stride <= b.stride ? b : a;
+    int64_t end = 0;
+    if (a.holder != b.holder || a.radix <= 1 || b.radix <= 1 || low.stride < 1)
+        return false;
+    return !base_checked_mul(low.stride, low.radix, &end) || high.stride % end != 0;
+}
+
+static bool axes_overlap(const layout_axis *a, const layout_axis *b) {
+    for (int i = 0; i < a->count; i++)
+        for (int k = 0; k < b->count; k++) {
+            layout_digit x = a->digits[i], y = b->digits[k];
+            x.stride = layout_axis_digit_stride(a, i);
+            y.stride = layout_axis_digit_stride(b, k);
+            if ((x.holder == LAYOUT_LANE || x.holder == LAYOUT_SUBGROUP) && digits_overlap(x, y))
+                return true;
+        }
+    return false;
+}
+
+/* A lane, and a subgroup, has one program of each axis, whatever elements it has. */
+static bool programs_stand_apart(const ir_module *module) {
+    for (int i = 0; i < module->axis_count; i++)
+        for (int k = 0; k < module->axis_count; k++)
+            if (i != k && module->axes[i].is_program &&
+                layout_axis_check(&module->axes[i].digits) == NULL &&
+                layout_axis_check(&module->axes[k].digits) == NULL &&
+                axes_overlap(&module->axes[i].digits, &module->axes[k].digits))
+                return false;
+    return true;
+}
+
+/* The axes count the lanes and subgroups of the team. */
 static void rule_team_lanes(verify_state *state) {
-    int64_t lanes = 1, subgroups = 1, programs = 1;
-    bool fits = true;
+    int64_t lanes = 1, subgroups = 1;
     for (int i = 0; i < state->module->axis_count; i++) {
         const layout_axis *digits = &state->module->axes[i].digits;
         if (layout_axis_check(digits) != NULL)
             continue;
         int64_t here = counted_range(digits, LAYOUT_LANE);
         int64_t above = counted_range(digits, LAYOUT_SUBGROUP);
-        if (state->module->axes[i].is_program)
-            fits = fits && above == 1 && base_checked_mul(programs, here, &programs);
-        else
-            lanes = here > lanes ? here : lanes;
+        lanes = here > lanes ? here : lanes;
         subgroups = above > subgroups ? above : subgroups;
     }
-    fits = fits && base_checked_mul(lanes, programs, &lanes) &&
-           subgroups == ir_module_subgroups(state->module);
+    bool fits = subgroups == ir_module_subgroups(state->module);
     if (!fits || !base_checked_mul(lanes, subgroups, &lanes) || lanes != state->module->lanes)
         verify_report(state, VERIFY_AXIS_DIGITS, NULL, "the lane digits of the axes are the team",
                       "a team of %d lanes has other lane digits", state->module->lanes);
+    else if (!programs_stand_apart(state->module))
+        verify_report(state, VERIFY_AXIS_DIGITS, NULL, "digits of programs apart from all others",
+                      "the programs of a team share lanes with others");
 }
 
 /* The digits reach every element, and no step or group is wholly past the extent. */

@@ -45,7 +45,7 @@ static bool is_power_of_two(int64_t n) {
 
 /* Bits of a number n that n / divide % modulus depends on; modulus 0: none is taken. */
 static depends bits_of(int64_t divide, int64_t modulus) {
-    int low = floor_log2(divide < 1 ? 1 : divide), high = BITS;
+    int low = is_power_of_two(divide) ? floor_log2(divide) : 0, high = BITS;
     if (is_power_of_two(divide) && is_power_of_two(modulus))
         high = low + floor_log2(modulus) < BITS ? low + floor_log2(modulus) : BITS;
     return low >= high ? 0 : LANES >> (BITS - (high - low)) << low;

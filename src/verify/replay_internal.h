@@ -96,9 +96,9 @@ typedef struct replay {
     int extent_count;
     int32_t run; /* groups replayed */
     const ir_value *when;
-    int64_t work; /* that is left; 0: nothing is said any more */
-    bool signing; /* signatures are computed, and loops run whole */
-    bool lanes_are_programs;
+    int64_t work;        /* that is left; 0: nothing is said any more */
+    bool signing;        /* signatures are computed, and loops run whole */
+    int32_t *program_of; /* by lane: the first lane that has the same programs */
     signature_setting setting;
     signature_memory wanted, stored;
     signature_tile_run *tile;

@@ -347,7 +347,7 @@ static bool cell_at(const replay *r, const ir_op *op, const replay_tensor *tenso
 
 static int32_t writer_of(const replay *r, int positions, int position, int slots) {
     int lane = positions == 1 ? 0 : position / slots;
-    return r->lanes_are_programs ? r->run * r->lanes + lane : r->run;
+    return r->run * r->lanes + r->program_of[lane];
 }
 
 /* What the cell holds for the position. */

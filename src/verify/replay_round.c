@@ -170,12 +170,28 @@ static void replay_round(replay *r, int round) {
 }
 
 /* ---- rounds ---- */
-static bool lanes_are_programs(const ir_module *module) {
+/* The programs of a lane as one number, equal for equal programs. */
+static int64_t programs_of_lane(const ir_module *module, int lane) {
+    ir_position at = ir_module_position(module, lane, 0);
+    const int64_t position[LAYOUT_HOLDER_COUNT] = {
+        [LAYOUT_LANE] = at.lane, [LAYOUT_SUBGROUP] = at.subgroup};
+    int64_t number = 0;
     for (int i = 0; i < module->axis_count; i++)
-        if (module->axes[i].is_program &&
-            layout_axis_radix(&module->axes[i].digits, LAYOUT_LANE) > 1)
-            return true;
-    return false;
+        if (module->axes[i].is_program && layout_axis_check(&module->axes[i].digits) == NULL)
+            number = number * module->lanes +
+                     layout_axis_logical(&module->axes[i].digits, position) % module->lanes;
+    return number;
+}
+
+static void find_programs(replay *r) {
+    const ir_module *module = r->state->module;
+    r->program_of = BASE_NEW_ARRAY(r->arena, int32_t, r->lanes);
+    for (int lane = 0; lane < r->lanes; lane++) {
+        int first = 0;
+        while (programs_of_lane(module, first) != programs_of_lane(module, lane))
+            first++;
+        r->program_of[lane] = first;
+    }
 }
 
 /* Known sizes leave rounds alike. */
@@ -194,7 +210,7 @@ void replay_rounds(replay *r) {
     bool thorough = effort == VERIFY_EXHAUSTIVE;
     int rounds = REPLAY_ROUNDS + (count > 0 ? more_rounds[effort] : 0);
     int64_t *before = BASE_NEW_ARRAY(r->arena, int64_t, count * rounds + 1);
-    r->lanes_are_programs = lanes_are_programs(module);
+    find_programs(r);
     r->unsigned_work = WORK;
     int64_t times = more_times[effort];
     int64_t wider = r->positions / USUAL_POSITIONS;

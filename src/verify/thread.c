@@ -136,11 +136,28 @@ static bool has_runs(const ir_affine *affine, layout_holder holder, int64_t coun
     return count % width == 0;
 }
 
-static bool access_has_runs(const ir_access *access, layout_holder holder, int64_t count) {
-    for (int i = 0; i < access->rank; i++)
-        if (access->index[i].vector >= 0 || !has_runs(&access->index[i].affine, holder, count,
-                                                      access->width, i == access->rank - 1))
+/* All slots of a lane hold what one of them does. */
+static bool is_alike_in_slots(const ir_value *value) {
+    const ir_op *op = value->definer;
+    if (value->type.form == IR_FORM_SLOTS && value->type.slots == 1)
+        return true;
+    for (int i = 0; op != NULL && op->opcode == IR_RENAME && i < op->attributes.slots.count; i++)
+        if (op->attributes.slots.items[i] != op->attributes.slots.items[0])
             return false;
+    return op != NULL && op->opcode == IR_RENAME;
+}
+
+/* Of a vector nothing is known but that it may be the same for all slots of a lane. */
+static bool access_has_runs(const ir_op *op, layout_holder holder, int64_t count) {
+    const ir_access *access = op->attributes.access;
+    for (int i = 0; i < access->rank; i++) {
+        int vector = access->index[i].vector;
+        if (vector >= 0 && (holder != LAYOUT_SLOT || !is_alike_in_slots(op->operands[vector])))
+            return false;
+        if (!has_runs(&access->index[i].affine, holder, count, access->width,
+                      i == access->rank - 1))
+            return false;
+    }
     return access->rank > 0;
 }
 
@@ -149,8 +166,8 @@ static void rule_access_width(verify_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
     const ir_value *value = op->opcode == IR_STORE ? ir_op_stored(op) : op->results[0];
     int64_t slots = ir_type_slot_count(&value->type);
-    if (access->width > 1 && !access_has_runs(access, LAYOUT_SLOT, slots) &&
-        !access_has_runs(access, LAYOUT_LANE, ir_module_subgroup_lanes(state->module)))
+    if (access->width > 1 && !access_has_runs(op, LAYOUT_SLOT, slots) &&
+        !access_has_runs(op, LAYOUT_LANE, ir_module_subgroup_lanes(state->module)))
         verify_report(state, VERIFY_ACCESS_WIDTH, op, "runs of slots, or of lanes, in a row",
                       "%d elements of this access are not neighbours", access->width);
 }
@@ -159,8 +176,8 @@ static void rule_scratch_width(verify_state *state, const ir_op *op) {
     const ir_access *access = op->attributes.access;
     const ir_value *value = op->opcode == IR_PUT ? ir_op_stored(op) : op->results[0];
     int64_t slots = ir_type_slot_count(&value->type);
-    if (access->width > 1 && !access_has_runs(access, LAYOUT_SLOT, slots) &&
-        !access_has_runs(access, LAYOUT_LANE, ir_module_subgroup_lanes(state->module)))
+    if (access->width > 1 && !access_has_runs(op, LAYOUT_SLOT, slots) &&
+        !access_has_runs(op, LAYOUT_LANE, ir_module_subgroup_lanes(state->module)))
         verify_report(state, VERIFY_ACCESS_WIDTH, op, "runs of slots, or of lanes, in a row",
                       "%d cells of this access are not neighbours", access->width);
 }
