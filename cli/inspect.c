@@ -1,7 +1,7 @@
 /* The commands that run nothing.
  *
- *     croft check FILE     compiles each kernel to level tile     croft plan FILE    to the plan
- *     croft emit FILE      to source, or to the IR of --level     croft show FILE    a .npy array
+ *     croft check FILE     compiles each kernel to level tile     croft show FILE    a .npy array
+ *     croft emit FILE      to source, or to the IR of --level
  *
  * Each is a stage of the compilation and a function that prints what has come of it.
  */
@@ -89,23 +89,6 @@ int cli_check(const cli_options *options) {
     }
     base_arena_free(&job.arena);
     return status;
-}
-
-static int print_plan(cli_job *job) {
-    jmp_buf exhausted;
-    job->compiled.arena.exhausted = &exhausted;
-    if (setjmp(exhausted) != 0)
-        return CLI_EXIT_SYSTEM;
-    base_text text;
-    base_text_init(&text, &job->compiled.arena);
-    ir_plan_print(&text, job->compiled.plan);
-    if (job->compiled.log.erased > 0)
-        base_text_format(&text, "# explicit layouts are erased on %s\n", job->machine->name);
-    return deliver(job, text.bytes);
-}
-
-int cli_plan(const cli_options *options) {
-    return inspect(options, COMPILE_TO_PLAN, print_plan);
 }
 
 static int print_module(cli_job *job) {

@@ -13,6 +13,7 @@
 #include "npy.h"
 #include "output.h"
 #include "passes.h"
+#include "plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -437,6 +438,9 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
     unsigned assume = 0;
     if (job->options->assume != NULL && !read_assume(job->options->assume, &assume))
         return unknown_assume(job->options->assume);
+    int status = cli_plan_options(job, &job->planning);
+    if (status != CLI_EXIT_OK)
+        return status;
     bool emits = strcmp(job->options->command, "run") != 0;
     job->tries = job->options->assume != NULL ? assume : COMPILE_ASSUME_ALL;
     const char *plan = job->options->plan;
@@ -454,6 +458,7 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
                                      .machine = job->machine,
                                      .runs_on = job->runs_on,
                                      .family = family,
+                                     .planning = &job->planning,
                                      .plan = plan_is_family(plan) ? NULL : &job->plan,
                                      .stage = stage,
                                      .assume = emits ? assume : 0,

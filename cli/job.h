@@ -37,8 +37,9 @@ typedef struct cli_job {
     int argument_count;
     text_argument texts[CLI_ARGUMENT_LIMIT]; /* of the arguments, for the request */
     cli_options print_options;
-    compile_request request; /* that `compiled` comes from */
-    unsigned tries;          /* kinds of conditions that a run may try, as compile_request.assume */
+    planner_options planning; /* of --set and the like */
+    compile_request request;  /* that `compiled` comes from */
+    unsigned tries; /* kinds of conditions that a run may try, as compile_request.assume */
     compile_result compiled;
 } cli_job;
 

@@ -38,7 +38,9 @@ void cli_options_usage(FILE *out) {
         "                       const:4x8:VALUE,VALUE  special:4x8  magnitudes:4x8\n"
         "  y=-                  print the output\n"
         "  eps=1e-6  R=4  T=bf16                   scalars, sizes, element types\n"
-        "\n"
+        "\n",
+        out);
+    fputs(
         "options\n"
         "  --kernel NAME        of several kernels in a file\n"
         "  --target NAME        cpu; cuda; reference: double precision, outputs as f64; sim: lane\n"
@@ -46,6 +48,12 @@ void cli_options_usage(FILE *out) {
         "  --machine NAME       plan for another machine; with --target cpu or cuda its plan runs "
         "here\n"
         "  --plan PLAN          fallback, row, or a file with a plan, obeyed exactly\n"
+        "  --set w=256,v=4,...  a row plan that is so: w workers, s subgroups, v neighbours of a\n"
+        "                       worker, u chunks of a step, p programs of a group, chunk=slot or\n"
+        "                       step, keep=mixed, registers, again, output or private\n"
+        "  --all                plan: every candidate with its price, or why it is refused\n"
+        "  --model MODEL        that prices candidates: analytic, service, cuda or cpu\n"
+        "  --cost-model FILE    coefficients of the models, instead of those built in\n"
         "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
         "  --assume CONDITIONS  emit: what is only valid under them: nothing, aligned, begins,\n"
         "                       spaced, multiple, all; run: those that may be tried, else all\n"
@@ -69,7 +77,7 @@ void cli_options_usage(FILE *out) {
         "  --element T          layout: the elements' type, f32 when not given\n"
         "  --width N            layout: elements of a lane in one access, 1 when not given\n"
         "  --format FORMAT      layout: text, json, svg or html\n"
-        "  --json               devices and explain: for programs\n"
+        "  --json               devices, explain and plan --all: for programs\n"
         "  --value NAME         explain: draw who owns each element of a tile, with\n"
         "  --svg, --html        the one or the other\n"
         "  -o FILE              emit, plan, explain, opt and layout: into a file\n"
@@ -95,11 +103,13 @@ typedef enum option_kind {
     OPTION_REAL
 } option_kind;
 
+enum { COMMANDS_OF_OPTION = 3 };
+
 typedef struct option_row {
     const char *word;
     option_kind kind;
     size_t offset;
-    const char *commands[2]; /* to which it belongs; NULL: others let it pass */
+    const char *commands[COMMANDS_OF_OPTION]; /* to which it belongs; NULL: others let it pass */
 } option_row;
 
 static const option_row option_rows[] = {
@@ -107,6 +117,10 @@ static const option_row option_rows[] = {
     {"--target", OPTION_TEXT, offsetof(cli_options, target), {NULL}},
     {"--machine", OPTION_TEXT, offsetof(cli_options, machine), {NULL}},
     {"--plan", OPTION_TEXT, offsetof(cli_options, plan), {NULL}},
+    {"--set", OPTION_TEXT, offsetof(cli_options, set), {NULL}},
+    {"--model", OPTION_TEXT, offsetof(cli_options, model), {NULL}},
+    {"--cost-model", OPTION_TEXT, offsetof(cli_options, cost_model), {NULL}},
+    {"--all", OPTION_FLAG, offsetof(cli_options, all), {"plan"}},
     {"--level", OPTION_TEXT, offsetof(cli_options, level), {NULL}},
     {"--compiler", OPTION_TEXT, offsetof(cli_options, compiler), {NULL}},
     {"--output", OPTION_TEXT, offsetof(cli_options, output), {NULL}},
@@ -129,7 +143,7 @@ static const option_row option_rows[] = {
     {"--format", OPTION_TEXT, offsetof(cli_options, format), {NULL}},
     {"--width", OPTION_COUNT, offsetof(cli_options, width), {NULL}},
     {"--list", OPTION_FLAG, offsetof(cli_options, list), {"opt"}},
-    {"--json", OPTION_FLAG, offsetof(cli_options, json), {"devices", "explain"}},
+    {"--json", OPTION_FLAG, offsetof(cli_options, json), {"devices", "explain", "plan"}},
     {"--value", OPTION_TEXT, offsetof(cli_options, value), {"explain"}},
     {"--svg", OPTION_FLAG, offsetof(cli_options, svg), {"explain"}},
     {"--html", OPTION_FLAG, offsetof(cli_options, html), {"explain"}},
@@ -235,16 +249,19 @@ static bool is_given(const cli_options *options, const option_row *row) {
 }
 
 static bool belongs_to(const option_row *row, const char *command) {
-    bool all = row->commands[0] == NULL, second = row->commands[1] != NULL;
-    return all || strcmp(row->commands[0], command) == 0 ||
-           (second && strcmp(row->commands[1], command) == 0);
+    bool found = row->commands[0] == NULL;
+    for (int i = 0; i < COMMANDS_OF_OPTION && row->commands[i] != NULL; i++)
+        found = found || strcmp(row->commands[i], command) == 0;
+    return found;
 }
 
 static bool refuse_elsewhere(const option_row *row) {
-    char message[80];
-    bool second = row->commands[1] != NULL;
-    snprintf(message, sizeof message, "the option belongs to %s%s%s", row->commands[0],
-             second ? " and " : "", second ? row->commands[1] : "");
+    char message[80] = "the option belongs to ";
+    for (int i = 0; i < COMMANDS_OF_OPTION && row->commands[i] != NULL; i++) {
+        size_t length = strlen(message);
+        snprintf(message + length, sizeof message - length, "%s%s", i > 0 ? " and " : "",
+                 row->commands[i]);
+    }
     return usage_error(message, row->word);
 }
 
@@ -254,6 +271,11 @@ static bool check_command(const cli_options *options) {
     for (size_t i = 0; i < sizeof option_rows / sizeof option_rows[0]; i++)
         if (is_given(options, &option_rows[i]) && !belongs_to(&option_rows[i], command))
             return refuse_elsewhere(&option_rows[i]);
+    bool family = options->plan == NULL || strcmp(options->plan, "row") == 0;
+    if (!family && (options->set != NULL || options->all || options->model != NULL))
+        return usage_error("a plan that is given leaves nothing to choose", "--plan");
+    if (strcmp(command, "plan") == 0 && options->json && !options->all)
+        return usage_error("the option needs --all", "--json");
     if (options->tolerance > 0 && !options->check)
         return usage_error("the option needs --check", "--tol");
     if (options->repeat > 0 && (strcmp(command, "run") != 0 || options->target == NULL ||

@@ -33,6 +33,10 @@ typedef struct cli_options {
     const char *machine;     /* --machine NAME; NULL: this one */
     const char *runs_on;     /* no option: the machine of the device that was opened; NULL: none */
     const char *plan;        /* --plan fallback|row|FILE */
+    const char *set;         /* --set w=256,v=4 */
+    const char *model;       /* --model NAME */
+    const char *cost_model;  /* --cost-model FILE */
+    bool all;                /* --all */
     const char *level;       /* --level tile|mapped|thread */
     const char *output;      /* -o FILE */
     const char *compiler;    /* --compiler PATH */

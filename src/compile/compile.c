@@ -45,11 +45,15 @@ static bool compile_tile(const compile_request *request, compile_result *result)
 }
 
 static bool compile_plan(const compile_request *request, compile_result *result) {
+    planner_options options = request->planning != NULL ? *request->planning : (planner_options){0};
+    options.sizes = result->bindings.sizes;
+    options.strict = request->strict;
     if (request->plan != NULL)
         result->plan = text_plan_parse(&result->arena, request->plan, &result->diagnostics);
     else
-        result->plan = planner_plan(&result->arena, result->tile, request->machine, request->family,
-                                    request->strict, &result->diagnostics);
+        result->plan =
+            planner_choose(&result->arena, result->tile, request->machine, request->family,
+                           &options, &result->diagnostics, &result->planning);
     if (result->plan == NULL)
         return false;
     if (strcmp(result->plan->machine, request->machine->name) != 0) {

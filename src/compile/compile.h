@@ -45,7 +45,9 @@ typedef struct compile_request {
     const machine *runs_on; /* that source is written for; NULL: the same. Any target that supports
                                the ops runs the plans of any machine */
     planner_family family;
-    const base_source *plan; /* a plan's text to be obeyed, or NULL */
+    const planner_options *planning; /* NULL: nothing is asked for. `sizes` are those of the
+                                        arguments, whatever it says */
+    const base_source *plan;         /* a plan's text to be obeyed, or NULL */
     compile_stage stage;
     unsigned assume; /* from COMPILE_TO_THREAD on: the kinds of conditions, a bit each, that may be
                         taken for granted where they help; 0: the program is valid for all */
@@ -67,7 +69,8 @@ typedef struct compile_result {
     ir_module *tile; /* canonical; kept for the reference */
     pass_log log;    /* log.erased > 0: the machine's target has no use for the kernel's layouts */
     ir_plan *plan;
-    ir_module *module; /* mapped or thread, by stage */
+    planner_report planning; /* of a plan that was made, not read */
+    ir_module *module;       /* mapped or thread, by stage */
     ir_module
         *general; /* level thread: valid without conditions; `module`, or what it is made of */
     /* The conditions that would help, where the target has a use for them. */

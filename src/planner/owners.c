@@ -11,6 +11,7 @@
  * their own, without a second barrier, while 16 groups have room for them; then those of one type
  * use one again.
  */
+#include "planner/planner.h"
 #include "planner/planner_internal.h"
 
 #include "layout/conversion.h"

@@ -1,11 +1,12 @@
-/* Where the kernel's text fixes owners, there is one plan (owners.c). Else two, by one function
- * each: which digits the axes get; everything else follows.
+/* Where the kernel's text fixes owners, there is one plan (owners.c). Else there are row plans, of
+ * which the search chooses (search.c), and the fallback: which digits the axes get; everything else
+ * follows.
  *
- *     row        axis N    lane 8 | slot 4 | step *       axis row  group *
- *                axis N    slot 4 | lane 32 | subgroup 8 | step *    where a team has many
- * subgroups fallback   axis N    step *                         axis row  lane 8 | group *
+ *     row        axis N    lane 8 | slot 4 | step *                       axis row  group *
+ *                axis N    slot 4 | lane 32 | subgroup 8 | step *         where a team has many
+ *     fallback   axis N    step *                                         axis row  lane 8 | group *
  *
- * The row plan gives the lanes to the axis along which memory is contiguous: the one that stands on
+ * A row plan gives the lanes to the axis along which memory is contiguous: the one that stands on
  * the last dimension of most accesses, those in loops counting more. The fallback walks each
  * program alone in its lane; where a bound, condition or domain depends on the program, one
  * program a team.
@@ -13,24 +14,15 @@
 #include "planner/planner_internal.h"
 
 #include "analysis/access_width.h"
-#include "analysis/meetings.h"
 #include "analysis/orders.h"
 #include "analysis/uniform.h"
 #include "ir/print.h"
 #include "pass/pass.h"
+#include "planner/planner.h"
 
 #include <string.h>
 
-enum {
-    ROW_SLOTS = 4,  /* accumulators of a cpu row, neighbours of a lane elsewhere */
-    ROW_CHUNKS = 4, /* at most, in registers */
-    LOOP_WEIGHT = 8,
-    LOOP_WEIGHT_LIMIT = 1 << 20
-};
-
-static void push_digit(layout_axis *digits, layout_holder holder, int64_t radix) {
-    digits->digits[digits->count++] = (layout_digit){.holder = holder, .radix = radix};
-}
+enum { LOOP_WEIGHT = 8, LOOP_WEIGHT_LIMIT = 1 << 20 };
 
 /* ---- the lane axis of the row plan ---- */
 static void weigh_region(const planner_state *state, const ir_region *region, int64_t weight,
@@ -54,75 +46,28 @@ static int64_t *weigh_axes(const planner_state *state) {
     return weights;
 }
 
-/* ---- digits ---- */
-/* Several subgroups work on one row: neighbours in slots, for vector accesses by each lane; a known
- * row that fits stays in registers, another is walked in steps.
- *
- *     N = 4096    slot 4 | lane 32 | subgroup 8 | slot 4
- *     N           slot 4 | lane 32 | subgroup 8 | step *  */
-static layout_axis team_digits(const planner_state *state, const layout_extent *extent) {
-    int64_t lanes = state->machine->subgroup, vector = ROW_SLOTS;
-    int64_t subgroups = state->machine->row_subgroups;
-    int64_t known = 0, chunks = 1;
-    bool is_known = layout_extent_known(&state->module->extents, extent, &known);
-    layout_axis digits = {0};
-    while (is_known && vector > 1 && lanes * (vector / 2) >= known)
-        vector /= 2;
-    while (is_known && subgroups > 1 && lanes * vector * (subgroups / 2) * ROW_CHUNKS >= known)
-        subgroups /= 2;
-    while (is_known && chunks < ROW_CHUNKS && lanes * vector * subgroups * chunks < known)
-        chunks *= 2;
-    if (vector > 1)
-        push_digit(&digits, LAYOUT_SLOT, vector);
-    push_digit(&digits, LAYOUT_LANE, lanes);
-    if (subgroups > 1)
-        push_digit(&digits, LAYOUT_SUBGROUP, subgroups);
-    int64_t elements = lanes * vector * subgroups;
-    if (is_known && elements * chunks >= known) {
-        if (chunks > 1)
-            push_digit(&digits, LAYOUT_SLOT, chunks);
-        return digits;
-    }
-    push_digit(&digits, LAYOUT_STEP, is_known ? (known + elements - 1) / elements : 0);
-    return digits;
-}
-
-static layout_axis lane_digits(const planner_state *state, const layout_extent *extent) {
-    if (state->machine->row_subgroups > 1)
-        return team_digits(state, extent);
-    int64_t lanes = state->machine->subgroup, slots = ROW_SLOTS, known = 0;
-    layout_axis digits = {0};
-    push_digit(&digits, LAYOUT_LANE, lanes);
-    if (!layout_extent_known(&state->module->extents, extent, &known)) {
-        push_digit(&digits, LAYOUT_SLOT, slots);
-        push_digit(&digits, LAYOUT_STEP, 0);
-        return digits;
-    }
-    while (slots > 1 && lanes * (slots / 2) >= known)
-        slots /= 2;
-    if (slots > 1)
-        push_digit(&digits, LAYOUT_SLOT, slots);
-    int64_t chunk = lanes * slots, steps = known / chunk + (known % chunk != 0);
-    if (steps > 1)
-        push_digit(&digits, LAYOUT_STEP, steps);
-    return digits;
-}
-
 /* *ordered: a reduction that keeps an axis from having lanes, where one does. */
 static int find_lane_axis(const planner_state *state, const ir_op **ordered) {
+    layout_axis lanes = {.count = 1,
+                         .digits = {{.holder = LAYOUT_LANE, .radix = state->machine->subgroup}}};
     int64_t *weights = weigh_axes(state);
     int best = -1;
     for (int i = 0; i < state->axes.count; i++) {
         if (state->axes.axes[i].is_program)
             continue;
-        layout_axis digits = lane_digits(state, state->axes.axes[i].extent);
         const ir_op *conflict =
-            analysis_order_conflict(state->module, &state->axes, i, &digits, state->strict);
+            analysis_order_conflict(state->module, &state->axes, i, &lanes, state->strict);
         *ordered = conflict != NULL ? conflict : *ordered;
         if (conflict == NULL && (best < 0 || weights[i] > weights[best]))
             best = i;
     }
     return best;
+}
+
+/* ---- digits ---- */
+
+static void push_digit(layout_axis *digits, layout_holder holder, int64_t radix) {
+    digits->digits[digits->count++] = (layout_digit){.holder = holder, .radix = radix};
 }
 
 layout_axis planner_step_digits(const planner_state *state, const layout_extent *extent) {
@@ -135,8 +80,8 @@ layout_axis planner_step_digits(const planner_state *state, const layout_extent 
     return digits;
 }
 
-/* `program_lanes` go to the last program axis. */
-static void set_axes(planner_state *state, int64_t program_lanes) {
+/* `program_lanes` go to the last program axis; `row` are the digits of the lane axis. */
+static void set_axes(planner_state *state, int64_t program_lanes, const layout_axis *row) {
     for (int i = 0; i < state->axes.count; i++)
         ir_plan_add(state->arena, state->plan, IR_PLAN_AXIS, state->axes.axes[i].anchor);
     ir_plan_line *lines = state->plan->of[IR_PLAN_AXIS].lines;
@@ -152,8 +97,9 @@ static void set_axes(planner_state *state, int64_t program_lanes) {
                 push_digit(digits, LAYOUT_LANE, program_lanes);
             push_digit(digits, LAYOUT_GROUP, 0);
         } else {
-            *digits = i == state->lane_axis ? lane_digits(state, axis->extent)
-                                            : planner_step_digits(state, axis->extent);
+            *digits = row != NULL && i == state->lane_axis
+                          ? *row
+                          : planner_step_digits(state, axis->extent);
         }
     }
 }
@@ -199,14 +145,18 @@ static void set_conditions(planner_state *state) {
 }
 
 /* ---- the plans ---- */
-static ir_plan *write_plan(planner_state *state, int64_t program_lanes) {
+static void begin_plan(planner_state *state) {
     state->plan = BASE_NEW(state->arena, ir_plan);
     *state->plan = (ir_plan){.kernel = state->module->name,
                              .canonical_hash = pass_canonical_hash(state->module),
                              .machine = state->machine->name};
     set_conditions(state);
-    set_axes(state, program_lanes);
-    planner_keep(state);
+}
+
+static ir_plan *write_plan(planner_state *state, int64_t program_lanes) {
+    begin_plan(state);
+    set_axes(state, program_lanes, NULL);
+    planner_keep(state, NULL);
     set_lines(state);
     return state->plan;
 }
@@ -217,68 +167,144 @@ static ir_plan *plan_fallback(planner_state *state) {
     return write_plan(state, packs ? state->machine->subgroup : 1);
 }
 
-/* NULL when there is nothing to put on lanes, or when lanes that do not run in lock step would come
- * to one cell: *first and *second then say where. */
-static ir_plan *plan_row(planner_state *state, const ir_op **first, const ir_op **second,
-                         const ir_op **ordered) {
-    state->lane_axis = find_lane_axis(state, ordered);
-    if (state->lane_axis < 0 ||
-        (state->machine->row_subgroups > 1 &&
-         analysis_meetings_find(state->arena, state->module, &state->axes, NULL, first, second)))
-        return NULL;
-    return write_plan(state, 1);
+static ir_plan *plan_candidate(planner_program *program, const planner_candidate *candidate) {
+    planner_state *state = program->state;
+    layout_axis row = planner_candidate_digits(program, candidate);
+    begin_plan(state);
+    set_axes(state, 1, &row);
+    planner_keep(state, candidate->storages);
+    set_lines(state);
+    return state->plan;
 }
 
-/* Every axis of elements is reduced by one worker. */
-static void refuse_ordered(const planner_state *state, const ir_op *ordered,
-                           base_diagnostics *diagnostics) {
-    base_diagnostic *diagnostic = base_diagnostics_add(
-        diagnostics, "row-plan-refused", ordered->location,
-        "kernel %s has no row plan: a reduction asks for one worker a row", state->module->name);
-    diagnostic->found =
-        base_diagnostics_text(diagnostics, "order=%s", ir_order_name(ordered->attributes.order));
-    diagnostic->expected = "order=tree or order=canonical";
-    diagnostic->hint = "the fallback plan runs several programs side by side";
-}
-
-static void refuse_row(const planner_state *state, const ir_op *first, const ir_op *second,
+/* ---- refusals ---- */
+static void refuse_row(const planner_state *state, const planner_admission *admission,
                        base_diagnostics *diagnostics) {
     const ir_module *module = state->module;
+    const planner_obstacle_row *obstacle = planner_obstacle_describe(admission->row);
+    bool meets = admission->row == PLANNER_LANES_MEET;
+    bool ordered = admission->row == PLANNER_ORDERED;
     base_location place = {.source = module->source};
     base_diagnostic *diagnostic = base_diagnostics_add(
-        diagnostics, "row-plan-refused", second != NULL ? second->location : place,
-        second != NULL ? "kernel %s has no row plan on this machine: two lanes "
-                         "may come to one cell"
-                       : "kernel %s has no row plan: it has no axis of elements",
-        module->name);
+        diagnostics, "row-plan-refused",
+        meets     ? admission->second->location
+        : ordered ? admission->first->location
+                  : place,
+        meets ? "kernel %s has no row plan on this machine: %s" : "kernel %s has no row plan: %s",
+        module->name, obstacle->reason);
     diagnostic->found =
-        second == NULL
-            ? "scalars only"
-            : base_diagnostics_text(diagnostics, "another access of the tensor, on line %d",
-                                    (int)first->location.line);
-    diagnostic->expected = second == NULL ? "a tile with more than one element"
-                                          : "accesses of one tensor by the same indices";
+        meets     ? base_diagnostics_text(diagnostics, "another access of the tensor, on line %d",
+                                          (int)admission->first->location.line)
+        : ordered ? base_diagnostics_text(diagnostics, "order=%s",
+                                          ir_order_name(admission->first->attributes.order))
+                  : "scalars only";
+    diagnostic->expected = obstacle->expected;
     diagnostic->hint = "the fallback plan runs several programs side by side";
+}
+
+/* Nothing that was asked for can be: the first reason, which stands for the least of the rest. */
+static void refuse_choice(const planner_state *state, const planner_search *search,
+                          const planner_options *options, base_diagnostics *diagnostics) {
+    base_location place = {.source = state->module->source};
+    base_diagnostic *d =
+        base_diagnostics_add(diagnostics, "plan-set", place, "no plan of kernel %s is so: %s",
+                             state->module->name, options->set != NULL ? options->set : "any");
+    for (int64_t i = search->count - 1; i >= 0; i--) {
+        const planner_candidate *c = &search->candidates[i];
+        const planner_refusal_row *row = planner_refusal_describe(c->refusal);
+        if (c->refusal == PLANNER_LEGAL)
+            continue;
+        d->found = base_diagnostics_text(diagnostics, "%lld %s [%s]", (long long)c->found,
+                                         row->what, row->slug);
+        d->expected = c->limit > 0 ? base_diagnostics_text(diagnostics, "%s %lld", row->expected,
+                                                           (long long)c->limit)
+                                   : row->expected;
+    }
+    if (d->found == NULL) {
+        d->found = base_diagnostics_text(diagnostics, "facts that the model %s does not have",
+                                         cost_model_name(search->model));
+        d->hint = "`--model analytic` needs the fewest";
+    }
+}
+
+/* ---- the choice ---- */
+
+/* The model that was asked for, else the machine's own, or the general one where that is not
+ * there. */
+static cost_model choose_model(planner_program *program, const planner_options *options,
+                               const planner_candidate *standard) {
+    if (options->model_given)
+        return options->model;
+    cost_model own = planner_model_of(program->state->machine);
+    return planner_price(program, standard, own, options->coefficients).available ? own
+                                                                                  : COST_ANALYTIC;
+}
+
+/* The row plan; NULL with a finding where what was asked for cannot be. */
+static ir_plan *plan_row(planner_state *state, const planner_options *options,
+                         base_diagnostics *diagnostics, planner_report *report) {
+    planner_setting setting;
+    if (!planner_setting_parse(options->set, &setting, diagnostics))
+        return NULL;
+    planner_program *program = planner_program_begin(state, options->sizes);
+    planner_candidate *standard = &report->chosen;
+    *standard = planner_candidate_standard(program);
+    standard->storages = planner_storages_find(program, PLANNER_KEEP_MIXED, standard->stepped);
+    report->program = program;
+    report->model = choose_model(program, options, standard);
+    report->coefficients = options->coefficients;
+    bool free = planner_setting_is_free(&setting);
+    if (!options->all && !options->model_given && free)
+        return plan_candidate(program, standard);
+    report->search = planner_search_run(program, &setting, report->model, options->coefficients);
+    if (report->search->best < 0) {
+        refuse_choice(state, report->search, options, diagnostics);
+        return NULL;
+    }
+    report->chosen = report->search->candidates[report->search->best];
+    return plan_candidate(program, &report->chosen);
+}
+
+ir_plan *planner_choose(base_arena *arena, const ir_module *module, const machine *device,
+                        planner_family family, const planner_options *asked,
+                        base_diagnostics *diagnostics, planner_report *report) {
+    planner_options options = asked != NULL ? *asked : (planner_options){0};
+    planner_state *state = BASE_NEW(arena, planner_state);
+    *state = (planner_state){.arena = arena,
+                             .module = module,
+                             .machine = device,
+                             .lane_axis = -1,
+                             .strict = options.strict};
+    *report = (planner_report){0};
+    if (options.coefficients == NULL)
+        options.coefficients = cost_coefficients_default();
+    state->axes = analysis_axes_find(arena, module);
+    state->sweeps = analysis_sweeps_find(arena, module, &state->axes);
+    state->owners = planner_owners_are_fixed(state);
+    if (state->owners || family == PLANNER_FALLBACK) {
+        report->kind = state->owners ? PLANNER_BY_TEXT : PLANNER_BY_REQUEST;
+        return state->owners ? write_plan(state, 1) : plan_fallback(state);
+    }
+    report->admission = planner_admit(state);
+    if (report->admission.row == PLANNER_NO_OBSTACLE) {
+        const ir_op *ordered = NULL;
+        state->lane_axis = find_lane_axis(state, &ordered);
+        report->kind = PLANNER_BY_SEARCH;
+        if (state->lane_axis >= 0)
+            return plan_row(state, &options, diagnostics, report);
+        report->admission.row = PLANNER_ORDERED;
+        report->admission.first = ordered;
+    }
+    report->kind = PLANNER_BY_OBSTACLE;
+    if (family == PLANNER_AUTOMATIC && options.set == NULL)
+        return plan_fallback(state);
+    refuse_row(state, &report->admission, diagnostics);
+    return NULL;
 }
 
 ir_plan *planner_plan(base_arena *arena, const ir_module *module, const machine *device,
                       planner_family family, bool strict, base_diagnostics *diagnostics) {
-    planner_state state = {
-        .arena = arena, .module = module, .machine = device, .lane_axis = -1, .strict = strict};
-    state.axes = analysis_axes_find(arena, module);
-    state.sweeps = analysis_sweeps_find(arena, module, &state.axes);
-    state.owners = planner_owners_are_fixed(&state);
-    if (state.owners)
-        return write_plan(&state, 1);
-    if (family == PLANNER_FALLBACK)
-        return plan_fallback(&state);
-    const ir_op *first = NULL, *second = NULL, *ordered = NULL;
-    ir_plan *plan = plan_row(&state, &first, &second, &ordered);
-    if (plan != NULL || family == PLANNER_AUTOMATIC)
-        return plan != NULL ? plan : plan_fallback(&state);
-    if (ordered != NULL && state.lane_axis < 0)
-        refuse_ordered(&state, ordered, diagnostics);
-    else
-        refuse_row(&state, first, second, diagnostics);
-    return NULL;
+    planner_report report;
+    planner_options options = {.strict = strict};
+    return planner_choose(arena, module, device, family, &options, diagnostics, &report);
 }

@@ -4,7 +4,9 @@
 
 #include "analysis/axes.h"
 #include "analysis/sweeps.h"
-#include "planner/planner.h"
+#include "base/diagnostic.h"
+#include "ir/plan.h"
+#include "machine/machine.h"
 
 typedef struct planner_state {
     base_arena *arena;
@@ -33,7 +35,9 @@ bool planner_conversion(const planner_state *state, const ir_op *op, layout_conv
 void planner_share_scratch(planner_state *state);
 layout_class planner_mechanism(const planner_state *state, const ir_op *op);
 
-/* Fills plan->keeps: one line per crossing value. */
-void planner_keep(planner_state *state);
+/* keep.c. The plan's keep lines: one for each crossing value. NULL: by the rule `mixed`, for the
+ * digits of the plan. */
+struct planner_storages;
+void planner_keep(planner_state *state, const struct planner_storages *chosen);
 
 #endif

@@ -1,0 +1,373 @@
+/* `croft plan`: the plan, or all that it was chosen from.
+ *
+ *     croft plan softmax.croft N=4096 --machine sm_90              the plan, which --plan reads
+ *     croft plan softmax.croft N=4096 --set v=2,keep=again         the best plan that is so
+ *     croft plan softmax.croft N=4096 --all                        candidates by price, refusals
+ *     croft plan softmax.croft N=4096 --all --json                 the same with facts, for programs
+ *
+ * A note stands behind the plan as a comment where the planner had no choice.
+ */
+#include "plan.h"
+
+#include "output.h"
+
+#include "base/json.h"
+#include "ir/print.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static int unknown_model(const char *name) {
+    fprintf(stderr, "croft: unknown model: %.200s\n  models are", name);
+    for (int i = 0; cost_model_name((cost_model)i) != NULL; i++)
+        fprintf(stderr, " %s", cost_model_name((cost_model)i));
+    fputs("\n", stderr);
+    return CLI_EXIT_USAGE;
+}
+
+int cli_plan_options(cli_job *job, planner_options *options) {
+    const cli_options *given = job->options;
+    *options = (planner_options){
+        .set = given->set, .all = given->all, .model_given = given->model != NULL};
+    if (given->model != NULL && !cost_model_find(given->model, &options->model))
+        return unknown_model(given->model);
+    if (given->cost_model == NULL)
+        return CLI_EXIT_OK;
+    jmp_buf exhausted;
+    job->arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0)
+        return cli_out_of_memory();
+    base_source *file = BASE_NEW(&job->arena, base_source);
+    bool read = cli_read_file(&job->arena, given->cost_model, file, &job->diagnostics);
+    if (read)
+        options->coefficients = cost_coefficients_parse(&job->arena, file, &job->diagnostics);
+    if (options->coefficients != NULL)
+        return CLI_EXIT_OK;
+    cli_print_diagnostics(&job->diagnostics);
+    return read ? CLI_EXIT_DIAGNOSTICS : CLI_EXIT_SYSTEM;
+}
+
+/* ---- candidates in their order ---- */
+
+typedef struct ranked {
+    const planner_candidate *candidate;
+    int64_t number; /* in the search */
+} ranked;
+
+/* By price, then as the search came to them; what has no price last. */
+static int compare_ranks(const void *left, const void *right) {
+    const ranked *a = left, *b = right;
+    if (a->candidate->priced != b->candidate->priced)
+        return a->candidate->priced ? -1 : 1;
+    if (a->candidate->price != b->candidate->price)
+        return a->candidate->price < b->candidate->price ? -1 : 1;
+    return a->number < b->number ? -1 : 1;
+}
+
+static ranked *order_of(base_arena *arena, const planner_search *search) {
+    ranked *order = BASE_NEW_ARRAY(arena, ranked, search->count);
+    for (int64_t i = 0; i < search->count; i++)
+        order[i] = (ranked){.candidate = &search->candidates[i], .number = i};
+    qsort(order, (size_t)search->count, sizeof *order, compare_ranks);
+    return order;
+}
+
+/* ---- text ---- */
+
+/* Two digits behind the point. */
+static void write_amount(base_text *out, double amount, int width) {
+    char digits[40];
+    double limited = amount < 1e12 ? amount : 1e12;
+    int64_t hundredths = (int64_t)(limited * 100 + 0.5);
+    snprintf(digits, sizeof digits, "%lld.%02lld", (long long)(hundredths / 100),
+             (long long)(hundredths % 100));
+    base_text_format(out, "%*s", width, digits);
+}
+
+static void write_estimate(base_text *out, const cost_estimate *estimate) {
+    for (int i = 0; i < estimate->cause_count; i++) {
+        base_text_format(out, "%s%s ", i > 0 ? " + " : "", estimate->causes[i].name);
+        write_amount(out, estimate->causes[i].amount, 0);
+    }
+}
+
+static void write_sizes(base_text *out, const planner_program *program) {
+    const layout_extents *pool = &program->state->module->extents;
+    const char *before = "# taken for what only the call knows: ";
+    for (int64_t i = 0; i < pool->symbol_count; i++) {
+        if (pool->symbols[i].known)
+            continue;
+        base_text_format(out, "%s%s = %lld", before, pool->symbols[i].name,
+                         (long long)program->sizes[i].value);
+        before = ", ";
+    }
+    if (strcmp(before, ", ") == 0)
+        base_text_string(out, "\n");
+    if (program->trips_taken)
+        base_text_string(out, "# loops whose bounds only the data knows count once\n");
+}
+
+static void write_candidate(base_text *out, const planner_report *report, int64_t rank,
+                            const planner_candidate *c) {
+    cost_estimate estimate = planner_price(report->program, c, report->model, report->coefficients);
+    base_text_format(out, "%5lld ", (long long)rank);
+    write_amount(out, c->price, 12);
+    base_text_format(out, "%6lld%4lld%4lld%4lld  %-5s %-10s ",
+                     (long long)planner_candidate_workers(c), (long long)c->vector,
+                     (long long)c->unroll, (long long)c->packed, c->stepped ? "step" : "slot",
+                     planner_keeping_name(c->keeping));
+    if (estimate.available)
+        write_estimate(out, &estimate);
+    else
+        base_text_format(out, "no price: %s is not known", estimate.missing);
+    base_text_string(out, "\n");
+}
+
+/* By reason: how many, and the range of what was found. */
+static void write_refusals(base_text *out, const planner_search *search) {
+    for (int reason = PLANNER_LEGAL + 1; reason < PLANNER_REFUSAL_COUNT; reason++) {
+        int64_t count = 0, least = INT64_MAX, most = 0, limit = 0;
+        for (int64_t i = 0; i < search->count; i++) {
+            const planner_candidate *c = &search->candidates[i];
+            if ((int)c->refusal != reason)
+                continue;
+            count++;
+            least = c->found < least ? c->found : least;
+            most = c->found > most ? c->found : most;
+            limit = c->limit > limit ? c->limit : limit;
+        }
+        const planner_refusal_row *row = planner_refusal_describe((planner_refusal)reason);
+        if (count == 0)
+            continue;
+        base_text_format(out, "refused %6lld  %-14s %lld", (long long)count, row->slug,
+                         (long long)least);
+        if (most != least)
+            base_text_format(out, " to %lld", (long long)most);
+        base_text_format(out, " %s: %s", row->what, row->expected);
+        if (limit > 0)
+            base_text_format(out, " %lld", (long long)limit);
+        base_text_string(out, "\n");
+    }
+}
+
+static void write_all(base_text *out, const cli_job *job) {
+    const planner_report *report = &job->compiled.planning;
+    const planner_search *search = report->search;
+    ranked *order = order_of(out->arena, search);
+    base_text_format(out, "%s on %s, priced by %s: ", job->compiled.plan->kernel,
+                     job->machine->name, cost_model_name(report->model));
+    int64_t legal = 0;
+    for (int64_t i = 0; i < search->count; i++)
+        legal += search->candidates[i].refusal == PLANNER_LEGAL;
+    base_text_format(out, "%lld candidates, %lld refused\n", (long long)legal,
+                     (long long)(search->count - legal));
+    write_sizes(out, report->program);
+    base_text_string(out, " rank        price     W   V   U   P  chunk keep       because\n");
+    for (int64_t i = 0, rank = 0; i < search->count; i++)
+        if (order[i].candidate->refusal == PLANNER_LEGAL)
+            write_candidate(out, report, ++rank, order[i].candidate);
+    write_refusals(out, search);
+}
+
+static void write_note(base_text *out, const cli_job *job) {
+    const planner_report *report = &job->compiled.planning;
+    const planner_obstacle_row *row = planner_obstacle_describe(report->admission.row);
+    if (report->kind == PLANNER_BY_OBSTACLE)
+        base_text_format(out, "# no row plan: %s [%s]\n", row->reason, row->slug);
+    if (job->compiled.log.erased > 0)
+        base_text_format(out, "# explicit layouts are erased on %s\n", job->machine->name);
+}
+
+/* ---- json ---- */
+
+static void json_sizes(base_json *json, const planner_program *program) {
+    const layout_extents *pool = &program->state->module->extents;
+    base_json_array(json, "sizes");
+    for (int64_t i = 0; i < pool->symbol_count; i++) {
+        base_json_object(json, NULL);
+        base_json_string(json, "name", pool->symbols[i].name);
+        base_json_integer(json, "value", program->sizes[i].value);
+        base_json_bool(json, "taken", !pool->symbols[i].known);
+        base_json_close(json);
+    }
+    base_json_close(json);
+}
+
+static void json_admission(base_json *json, const planner_admission *found) {
+    base_json_object(json, "admission");
+    base_json_integer(json, "widths", found->widths);
+    base_json_integer(json, "reductions", found->reductions);
+    base_json_integer(json, "loads", found->loads);
+    base_json_integer(json, "stores", found->stores);
+    base_json_integer(json, "gathers", found->gathers);
+    base_json_integer(json, "broadcasts", found->broadcasts);
+    base_json_integer(json, "kept", found->kept);
+    base_json_integer(json, "apart", found->apart);
+    base_json_string(
+        json, "row",
+        found->row == PLANNER_NO_OBSTACLE ? NULL : planner_obstacle_describe(found->row)->slug);
+    base_json_string(json, "packing",
+                     found->packing == PLANNER_NO_OBSTACLE
+                         ? NULL
+                         : planner_obstacle_describe(found->packing)->slug);
+    base_json_close(json);
+}
+
+static void json_estimate(base_json *json, const char *model, const cost_estimate *estimate) {
+    base_json_object(json, model);
+    if (!estimate->available) {
+        base_json_string(json, "missing", estimate->missing);
+    } else {
+        base_json_real(json, "total", estimate->total);
+        base_json_bool(json, "is_time", estimate->is_time);
+        base_json_array(json, "causes");
+        for (int i = 0; i < estimate->cause_count; i++) {
+            base_json_object(json, NULL);
+            base_json_string(json, "name", estimate->causes[i].name);
+            base_json_real(json, "amount", estimate->causes[i].amount);
+            base_json_close(json);
+        }
+        base_json_close(json);
+    }
+    base_json_close(json);
+}
+
+static void json_facts(base_json *json, const planner_report *report, const planner_candidate *c) {
+    cost_facts facts;
+    const char *name;
+    int64_t value;
+    planner_facts_find(report->program, c, &facts);
+    base_json_object(json, "features");
+    for (int i = 0; planner_fact_at(&facts, i, &name, &value); i++)
+        base_json_integer(json, name, value);
+    base_json_array(json, "domains");
+    for (int i = 0; i < facts.domain_count; i++) {
+        base_json_object(json, NULL);
+        base_json_integer(json, "elements", facts.domains[i].elements);
+        base_json_integer(json, "times", facts.domains[i].times);
+        base_json_close(json);
+    }
+    base_json_close(json);
+    base_json_close(json);
+    base_json_object(json, "prices");
+    for (int i = 0; cost_model_name((cost_model)i) != NULL; i++) {
+        cost_estimate estimate =
+            planner_price(report->program, c, (cost_model)i, report->coefficients);
+        json_estimate(json, cost_model_name((cost_model)i), &estimate);
+    }
+    base_json_close(json);
+}
+
+static void json_storages(base_json *json, base_arena *arena, const planner_report *report,
+                          const planner_candidate *c) {
+    const analysis_sweeps *sweeps = &report->program->state->sweeps;
+    base_json_array(json, "storage");
+    for (int64_t i = 0; i < sweeps->crossing_count; i++) {
+        base_json_object(json, NULL);
+        base_json_string(json, "value", analysis_value_anchor(arena, sweeps->crossings[i]));
+        base_json_string(json, "kept", ir_storage_name(c->storages->storage[i]));
+        if (c->storages->outputs[i] != NULL)
+            base_json_string(json, "of", c->storages->outputs[i]->anchor);
+        base_json_close(json);
+    }
+    base_json_close(json);
+}
+
+static void json_candidate(base_json *json, base_arena *arena, const planner_report *report,
+                           const planner_candidate *c, bool chosen) {
+    base_json_object(json, NULL);
+    base_json_integer(json, "w", planner_candidate_workers(c));
+    base_json_integer(json, "s", c->subgroups);
+    base_json_integer(json, "v", c->vector);
+    base_json_integer(json, "u", c->unroll);
+    base_json_integer(json, "p", c->packed);
+    base_json_string(json, "chunk", c->stepped ? "step" : "slot");
+    base_json_string(json, "keep", planner_keeping_name(c->keeping));
+    if (c->refusal != PLANNER_LEGAL) {
+        const planner_refusal_row *row = planner_refusal_describe(c->refusal);
+        base_json_object(json, "refused");
+        base_json_string(json, "slug", row->slug);
+        base_json_integer(json, "found", c->found);
+        base_json_string(json, "what", row->what);
+        base_json_string(json, "expected", row->expected);
+        if (c->limit > 0)
+            base_json_integer(json, "limit", c->limit);
+        base_json_close(json);
+    } else {
+        base_json_bool(json, "chosen", chosen);
+        json_storages(json, arena, report, c);
+        json_facts(json, report, c);
+    }
+    base_json_close(json);
+}
+
+static void write_json(base_text *out, const cli_job *job) {
+    const planner_report *report = &job->compiled.planning;
+    const planner_search *search = report->search;
+    base_json json = base_json_begin(out);
+    base_json_object(&json, NULL);
+    base_json_string(&json, "kernel", job->compiled.plan->kernel);
+    base_json_string(&json, "machine", job->machine->name);
+    base_json_string(&json, "model", cost_model_name(report->model));
+    json_sizes(&json, report->program);
+    json_admission(&json, &report->admission);
+    base_json_array(&json, "candidates");
+    for (int64_t i = 0; i < search->count; i++)
+        json_candidate(&json, out->arena, report, &search->candidates[i], i == search->best);
+    base_json_close(&json);
+    base_json_close(&json);
+    base_text_string(out, "\n");
+}
+
+/* ---- the command ---- */
+
+/* There is nothing to list where the planner had no choice. */
+static int no_candidates(const cli_job *job) {
+    const planner_report *report = &job->compiled.planning;
+    const char *reason = report->kind == PLANNER_BY_TEXT
+                             ? "its text fixes who owns what"
+                             : planner_obstacle_describe(report->admission.row)->reason;
+    fprintf(stderr, "croft: plan: --all: kernel %s has no row plans to choose from: %s\n",
+            job->compiled.plan->kernel, reason);
+    return CLI_EXIT_DIAGNOSTICS;
+}
+
+static int print_plan(cli_job *job) {
+    const cli_options *options = job->options;
+    jmp_buf exhausted;
+    job->compiled.arena.exhausted = job->arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0)
+        return cli_out_of_memory();
+    if (options->all && job->compiled.planning.search == NULL)
+        return no_candidates(job);
+    base_text text;
+    base_text_init(&text, &job->compiled.arena);
+    if (options->all && options->json) {
+        write_json(&text, job);
+    } else if (options->all) {
+        write_all(&text, job);
+    } else {
+        ir_plan_print(&text, job->compiled.plan);
+        write_note(&text, job);
+    }
+    if (cli_output_text(options->output, text.bytes, &job->diagnostics))
+        return CLI_EXIT_OK;
+    cli_print_diagnostics(&job->diagnostics);
+    return CLI_EXIT_SYSTEM;
+}
+
+int cli_plan(const cli_options *options) {
+    cli_job job;
+    int status = cli_job_open(&job, options, NULL);
+    if (status == CLI_EXIT_OK)
+        status = cli_job_arguments(&job);
+    if (status == CLI_EXIT_OK)
+        status = cli_job_compile(&job, COMPILE_TO_PLAN, true);
+    if (status == CLI_EXIT_OK)
+        status = print_plan(&job);
+    cli_job_close(&job);
+    return status;
+}

@@ -1,0 +1,278 @@
+/* Candidates: digits, and the rules of each dimension.
+ *
+ *     lanes 32, subgroups 13, V 4, 4103 elements     slot 4 | lane 32 | subgroup 13 | slot 4
+ *     .., U 2, in steps                              slot 4 | lane 32 | subgroup 13 | slot 2 | step 2
+ *     cpu: lanes 8, U 4, in steps                    lane 8 | slot 4 | step 129
+ *
+ * The budget of registers: a processor's registers over the threads of as many groups as must be
+ * there at once, without 24 that every thread needs for addresses and the like; at most 64. One
+ * group must be there, and 512 threads: with fewer nothing hides the latency of memory. Machines
+ * whose registers are not documented have the 64.
+ */
+#include "planner/candidate.h"
+
+enum {
+    MOST_SLOTS = 64,    /* that the lowering takes */
+    MOST_VALUES = 64,   /* that a worker keeps */
+    OWN_REGISTERS = 24, /* of a thread, for what is no kept value */
+    RESIDENT_THREADS = 512,
+    MOST_VECTOR = 8,
+    MOST_UNROLL = 16,
+    STANDARD_SLOTS = 4, /* accumulators of a cpu row, neighbours of a lane elsewhere */
+    STANDARD_CHUNKS = 4
+};
+
+const char *planner_keeping_name(planner_keeping keeping) {
+    static const char *const names[] = {[PLANNER_KEEP_MIXED] = "mixed",
+                                        [PLANNER_KEEP_REGISTERS] = "registers",
+                                        [PLANNER_KEEP_AGAIN] = "again",
+                                        [PLANNER_KEEP_OUTPUT] = "output",
+                                        [PLANNER_KEEP_PRIVATE] = "private"};
+    return (unsigned)keeping < PLANNER_KEEPING_COUNT ? names[keeping] : NULL;
+}
+
+static bool runs_teams(const planner_program *program) {
+    return program->state->machine->row_subgroups > 1;
+}
+
+static bool is_power(int64_t value) {
+    return value > 0 && (value & (value - 1)) == 0;
+}
+
+int64_t planner_candidate_workers(const planner_candidate *candidate) {
+    return candidate->lanes * candidate->subgroups;
+}
+
+/* ---- digits ---- */
+
+static int64_t ceil_of(int64_t a, int64_t b) {
+    return a / b + (a % b != 0);
+}
+
+/* Chunks of a row that lies in slots: a power of two. */
+static int64_t chunks_of(const planner_program *program, const planner_candidate *candidate) {
+    int64_t chunk = planner_candidate_workers(candidate) * candidate->vector, chunks = 1;
+    while (chunks < ceil_of(program->extent, chunk))
+        chunks *= 2;
+    return chunks;
+}
+
+int64_t planner_candidate_slots(const planner_program *program,
+                                const planner_candidate *candidate) {
+    int64_t chunks = candidate->stepped ? candidate->unroll : chunks_of(program, candidate);
+    return planner_times(candidate->vector, chunks);
+}
+
+static void push_digit(layout_axis *digits, layout_holder holder, int64_t radix) {
+    if (radix != 1)
+        digits->digits[digits->count++] = (layout_digit){.holder = holder, .radix = radix};
+}
+
+layout_axis planner_candidate_digits(const planner_program *program,
+                                     const planner_candidate *candidate) {
+    int64_t slots = planner_candidate_slots(program, candidate);
+    int64_t elements = planner_candidate_workers(candidate) * slots;
+    layout_axis digits = {0};
+    push_digit(&digits, LAYOUT_SLOT, candidate->vector);
+    push_digit(&digits, LAYOUT_LANE, candidate->lanes);
+    push_digit(&digits, LAYOUT_SUBGROUP, candidate->subgroups);
+    push_digit(&digits, LAYOUT_SLOT, slots / candidate->vector);
+    if (candidate->stepped) {
+        int64_t steps = program->known ? ceil_of(program->extent, elements) : 0;
+        push_digit(&digits, LAYOUT_STEP, steps);
+    }
+    if (digits.count == 0)
+        digits.digits[digits.count++] = (layout_digit){.holder = LAYOUT_STEP, .radix = 1};
+    return digits;
+}
+
+/* ---- the standard ---- */
+
+static planner_candidate standard_team(const planner_program *program) {
+    const machine *device = program->state->machine;
+    planner_candidate c = {.lanes = device->subgroup,
+                           .subgroups = device->row_subgroups,
+                           .vector = STANDARD_SLOTS,
+                           .unroll = 1,
+                           .packed = 1,
+                           .stepped = true};
+    int64_t extent = program->extent, chunks = 1;
+    if (!program->known)
+        return c;
+    while (c.vector > 1 && c.lanes * (c.vector / 2) >= extent)
+        c.vector /= 2;
+    while (c.subgroups > 1 && c.lanes * c.vector * (c.subgroups / 2) * STANDARD_CHUNKS >= extent)
+        c.subgroups /= 2;
+    int64_t chunk = c.lanes * c.vector * c.subgroups;
+    while (chunks < STANDARD_CHUNKS && chunk * chunks < extent)
+        chunks *= 2;
+    c.stepped = chunk * chunks < extent;
+    return c;
+}
+
+planner_candidate planner_candidate_standard(const planner_program *program) {
+    if (runs_teams(program))
+        return standard_team(program);
+    planner_candidate c = {.lanes = program->state->machine->subgroup,
+                           .subgroups = 1,
+                           .vector = 1,
+                           .unroll = STANDARD_SLOTS,
+                           .packed = 1,
+                           .stepped = true};
+    c.stepped = !program->known || c.lanes * STANDARD_SLOTS < program->extent;
+    if (!c.stepped)
+        c.unroll = 1;
+    return c;
+}
+
+/* ---- rules ---- */
+
+int64_t planner_budget(const machine *device, int64_t threads) {
+    int64_t registers = device->capacity.registers;
+    if (registers == 0)
+        return MOST_VALUES;
+    int64_t groups = threads < RESIDENT_THREADS ? RESIDENT_THREADS / threads : 1;
+    int64_t each = registers / (threads * groups) - OWN_REGISTERS;
+    each = each < MOST_VALUES ? each : MOST_VALUES;
+    return each > 0 ? each : 0;
+}
+
+static const planner_refusal_row refusal_rows[] = {
+    [PLANNER_LEGAL] = {"", "", ""},
+    [PLANNER_REFUSED_LANES] = {"lanes", "workers",
+                               "a power of two up to the subgroup, or whole subgroups"},
+    [PLANNER_REFUSED_GROUP] = {"group", "threads of a group", "at most"},
+    [PLANNER_REFUSED_VECTOR] = {"vector", "neighbours of a worker", "1, 2, 4 or 8"},
+    [PLANNER_REFUSED_UNROLL] = {"unroll", "chunks of a step", "1, 2, 4, 8 or 16"},
+    [PLANNER_REFUSED_PACKED] = {"packed", "programs of a group", "at most"},
+    [PLANNER_REFUSED_RUNTIME] = {"runtime-width", "elements, known at the call alone",
+                                 "a width that is known, for chunks in slots"},
+    [PLANNER_REFUSED_SLOTS] = {"slots", "slots of a worker", "at most"},
+    [PLANNER_REFUSED_STEPS] = {"steps", "chunks to walk", "more than a step holds"},
+    [PLANNER_REFUSED_ORDER] = {"order", "subgroups, under a canonical reduction", "a power of two"},
+    [PLANNER_REFUSED_BUDGET] = {"budget", "values that a worker keeps", "at most"},
+};
+
+const planner_refusal_row *planner_refusal_describe(planner_refusal refusal) {
+    return &refusal_rows[refusal];
+}
+
+/* Each: whether the candidate is refused, with what was found, and the limit if it is a number. */
+typedef bool rule_function(const planner_program *program, const planner_candidate *c,
+                           int64_t *found, int64_t *limit);
+
+static bool refuse_lanes(const planner_program *program, const planner_candidate *c, int64_t *found,
+                         int64_t *limit) {
+    int64_t subgroup = program->state->machine->subgroup;
+    (void)limit;
+    *found = planner_candidate_workers(c);
+    if (!runs_teams(program))
+        return c->lanes != subgroup || c->subgroups != 1;
+    return c->lanes < 1 || c->lanes > subgroup || !is_power(c->lanes) || c->subgroups < 1 ||
+           (c->subgroups > 1 && c->lanes != subgroup);
+}
+
+static bool refuse_group(const planner_program *program, const planner_candidate *c, int64_t *found,
+                         int64_t *limit) {
+    *found = planner_candidate_workers(c) * c->packed;
+    *limit = program->state->machine->lanes_limit;
+    return *found > *limit;
+}
+
+static bool refuse_vector(const planner_program *program, const planner_candidate *c,
+                          int64_t *found, int64_t *limit) {
+    (void)limit;
+    *found = c->vector;
+    return c->vector > (runs_teams(program) ? MOST_VECTOR : 1) || !is_power(c->vector);
+}
+
+static bool refuse_unroll(const planner_program *program, const planner_candidate *c,
+                          int64_t *found, int64_t *limit) {
+    (void)program;
+    (void)limit;
+    *found = c->unroll;
+    return c->unroll > MOST_UNROLL || !is_power(c->unroll) || (!c->stepped && c->unroll > 1);
+}
+
+/* The lowering gives a group one row. */
+static bool refuse_packed(const planner_program *program, const planner_candidate *c,
+                          int64_t *found, int64_t *limit) {
+    (void)program;
+    *found = c->packed;
+    *limit = 1;
+    return c->packed != 1;
+}
+
+static bool refuse_runtime(const planner_program *program, const planner_candidate *c,
+                           int64_t *found, int64_t *limit) {
+    (void)limit;
+    *found = 0;
+    return !c->stepped && !program->known;
+}
+
+static bool refuse_slots(const planner_program *program, const planner_candidate *c, int64_t *found,
+                         int64_t *limit) {
+    *found = planner_candidate_slots(program, c);
+    *limit = MOST_SLOTS;
+    return *found > *limit;
+}
+
+/* Steps of which there is one are chunks in slots. */
+static bool refuse_steps(const planner_program *program, const planner_candidate *c, int64_t *found,
+                         int64_t *limit) {
+    (void)limit;
+    int64_t chunk = planner_candidate_workers(c) * c->vector;
+    *found = ceil_of(program->extent, chunk);
+    return c->stepped && program->known && *found <= c->unroll;
+}
+
+/* The canonical tree halves the elements: its digits are powers of two. */
+static bool refuse_order(const planner_program *program, const planner_candidate *c, int64_t *found,
+                         int64_t *limit) {
+    (void)limit;
+    *found = c->subgroups;
+    return program->canonical && !is_power(c->subgroups);
+}
+
+/* Cumulative over all tiles that are kept in registers. */
+static bool refuse_budget(const planner_program *program, const planner_candidate *c,
+                          int64_t *found, int64_t *limit) {
+    const planner_work *work = c->storages->work;
+    int64_t workers = planner_candidate_workers(c);
+    *found = 0;
+    *limit = planner_budget(program->state->machine, workers * c->packed);
+    for (int64_t i = 0; i < work->kept_count; i++) {
+        const planner_kept *kept = &work->kept[i];
+        if (!kept->registers)
+            continue;
+        int64_t slots = kept->row ? cost_slots(program->extent, workers, c->vector) : 1;
+        *found += planner_times(slots, kept->others);
+    }
+    return runs_teams(program) && *found > *limit;
+}
+
+void planner_candidate_check(const planner_program *program, planner_candidate *candidate) {
+    static rule_function *const rules[] = {
+        [PLANNER_LEGAL] = NULL,
+        [PLANNER_REFUSED_LANES] = refuse_lanes,
+        [PLANNER_REFUSED_GROUP] = refuse_group,
+        [PLANNER_REFUSED_VECTOR] = refuse_vector,
+        [PLANNER_REFUSED_UNROLL] = refuse_unroll,
+        [PLANNER_REFUSED_PACKED] = refuse_packed,
+        [PLANNER_REFUSED_RUNTIME] = refuse_runtime,
+        [PLANNER_REFUSED_SLOTS] = refuse_slots,
+        [PLANNER_REFUSED_STEPS] = refuse_steps,
+        [PLANNER_REFUSED_ORDER] = refuse_order,
+        [PLANNER_REFUSED_BUDGET] = refuse_budget,
+    };
+    candidate->refusal = PLANNER_LEGAL;
+    for (int i = PLANNER_LEGAL + 1; i < PLANNER_REFUSAL_COUNT; i++) {
+        int64_t found = 0, limit = 0;
+        if (!rules[i](program, candidate, &found, &limit))
+            continue;
+        candidate->refusal = (planner_refusal)i;
+        candidate->found = found;
+        candidate->limit = limit;
+        return;
+    }
+}

@@ -1,0 +1,98 @@
+/* Candidates: the ways in which a row program can be mapped to a machine, as plain data.
+ *
+ *     W = 256, V = 4, U = 1, P = 1, chunks in slots, keep registers
+ *     axis row  group *       axis N  slot 4 | lane 32 | subgroup 8 | slot 4
+ *
+ *     W  workers of a program: lanes of a subgroup, times subgroups
+ *     V  neighbours that a worker owns            U  chunks of a step: unrolled, in slots
+ *     P  programs of a group                      chunks lie in slots, or are walked in steps
+ *
+ * On a cpu the lanes of one register are the workers, V is 1, and U are the accumulators. What a
+ * plan says beside the digits follows: storage by a rule, widths as wide as the machine has.
+ *
+ * Each dimension has a rule of its own that refuses what the lowering does not take or the machine
+ * has not, with the least number of words that say why. The digits of explicit layouts are no
+ * candidates (owners.c). */
+#ifndef PLANNER_CANDIDATE_H
+#define PLANNER_CANDIDATE_H
+
+#include "planner/cost/cost.h"
+#include "planner/work.h"
+
+/* Which of the ways that a value may take it does take; each rule falls back on the next way. */
+typedef enum planner_keeping {
+    PLANNER_KEEP_MIXED,     /* loads and what is dear in registers, what is cheap computed again */
+    PLANNER_KEEP_REGISTERS, /* everything in registers */
+    PLANNER_KEEP_AGAIN,     /* loads read again, what is cheap computed again */
+    PLANNER_KEEP_OUTPUT,    /* the same; what is dear waits in an output */
+    PLANNER_KEEP_PRIVATE,   /* loads and what is dear in private arrays */
+    PLANNER_KEEPING_COUNT
+} planner_keeping;
+
+const char *planner_keeping_name(planner_keeping keeping);
+
+/* What a rule makes of all crossing values of a program. */
+typedef struct planner_storages {
+    ir_storage *storage;   /* by crossing */
+    const ir_op **outputs; /* by crossing: the store in whose cells it waits, or NULL */
+    const planner_work *work;
+} planner_storages;
+
+typedef enum planner_refusal {
+    PLANNER_LEGAL,
+    PLANNER_REFUSED_LANES,
+    PLANNER_REFUSED_GROUP,
+    PLANNER_REFUSED_VECTOR,
+    PLANNER_REFUSED_UNROLL,
+    PLANNER_REFUSED_PACKED,
+    PLANNER_REFUSED_RUNTIME,
+    PLANNER_REFUSED_SLOTS,
+    PLANNER_REFUSED_STEPS,
+    PLANNER_REFUSED_ORDER,
+    PLANNER_REFUSED_BUDGET,
+    PLANNER_REFUSAL_COUNT
+} planner_refusal;
+
+typedef struct planner_refusal_row {
+    const char *slug;
+    const char *what;     /* that `found` counts, in words */
+    const char *expected; /* what is allowed, in words; `limit` may stand behind it */
+} planner_refusal_row;
+
+const planner_refusal_row *planner_refusal_describe(planner_refusal refusal);
+
+typedef struct planner_candidate {
+    int64_t lanes, subgroups, vector, unroll, packed;
+    bool stepped;
+    planner_keeping keeping;
+    const planner_storages *storages;
+    planner_refusal refusal;
+    int64_t found, limit; /* of the refusal: limit 0, it has none */
+    double price;         /* of the model that was asked for; lower is better */
+    bool priced;          /* the model could say */
+} planner_candidate;
+
+/* Values that a worker may keep past a sweep where groups have so many threads, all its tiles
+ * together. */
+int64_t planner_budget(const machine *device, int64_t threads);
+
+/* Sets refusal, found and limit. The storages must be set. */
+void planner_candidate_check(const planner_program *program, planner_candidate *candidate);
+
+/* Workers of a program. */
+int64_t planner_candidate_workers(const planner_candidate *candidate);
+/* Digits of the lane axis. */
+layout_axis planner_candidate_digits(const planner_program *program,
+                                     const planner_candidate *candidate);
+/* Slots of a worker in one step, of the lane axis. */
+int64_t planner_candidate_slots(const planner_program *program, const planner_candidate *candidate);
+
+/* The row plan that is made where nothing is priced: a row over as many subgroups as leave a worker
+ * 16 elements in registers, else in steps; on a cpu 4 accumulators. Storages are not set. */
+planner_candidate planner_candidate_standard(const planner_program *program);
+
+/* keep.c: the storages of a rule; `stepped` as in a candidate. */
+planner_storages *planner_storages_find(planner_program *program, planner_keeping keeping,
+                                        bool stepped);
+
+#endif

@@ -1,0 +1,269 @@
+/* The search: loops over the dimensions from the least of each, so that of equal prices the first
+ * one is the tie's winner.
+ *
+ * What a setting fixes is a list of one value, also where the search would not come to it itself:
+ * the rules then say whether it can be. Rules of storage that come to the same for all values are
+ * one candidate.
+ */
+#include "planner/search.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+enum { MOST_CHOICES = 64 };
+
+typedef struct choice_list {
+    int64_t value[MOST_CHOICES];
+    int count;
+} choice_list;
+
+typedef struct search_state {
+    planner_program *program;
+    const planner_setting *setting;
+    const cost_coefficients *coefficients;
+    planner_search *search;
+    planner_storages *storages[2][PLANNER_KEEPING_COUNT]; /* [stepped]; NULL: as an earlier one */
+} search_state;
+
+/* ---- settings ---- */
+
+static const struct {
+    const char *key;
+    size_t offset;
+} number_keys[] = {
+    {"w", offsetof(planner_setting, workers)}, {"s", offsetof(planner_setting, subgroups)},
+    {"v", offsetof(planner_setting, vector)},  {"u", offsetof(planner_setting, unroll)},
+    {"p", offsetof(planner_setting, packed)},
+};
+enum { NUMBER_KEYS = sizeof number_keys / sizeof number_keys[0] };
+
+static bool refuse_setting(base_diagnostics *diagnostics, const char *word, size_t length,
+                           const char *expected) {
+    base_diagnostic *d = base_diagnostics_add(diagnostics, "plan-set", (base_location){0},
+                                              "a setting of the plan cannot be read");
+    d->found = base_diagnostics_text(diagnostics, "%.*s", (int)(length < 80 ? length : 80), word);
+    d->expected = expected;
+    return false;
+}
+
+static bool same_word(const char *word, size_t length, const char *other) {
+    if (strlen(other) != length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if ((word[i] >= 'A' && word[i] <= 'Z' ? word[i] - 'A' + 'a' : word[i]) != other[i])
+            return false;
+    return true;
+}
+
+static bool set_word(planner_setting *setting, const char *key, size_t key_length,
+                     const char *value, size_t length) {
+    if (same_word(key, key_length, "chunk")) {
+        setting->stepped = same_word(value, length, "step")   ? 1
+                           : same_word(value, length, "slot") ? 0
+                                                              : -1;
+        return setting->stepped >= 0;
+    }
+    if (!same_word(key, key_length, "keep"))
+        return false;
+    for (int k = 0; k < PLANNER_KEEPING_COUNT; k++)
+        if (same_word(value, length, planner_keeping_name((planner_keeping)k)))
+            setting->keeping = k;
+    return setting->keeping >= 0;
+}
+
+static bool set_number(planner_setting *setting, const char *key, size_t key_length,
+                       const char *value, size_t length) {
+    double number = 0;
+    for (int i = 0; i < NUMBER_KEYS; i++) {
+        if (!same_word(key, key_length, number_keys[i].key))
+            continue;
+        if (!base_number_parse(value, length, &number) || !(number >= 1 && number <= 1e6) ||
+            number != (double)(int64_t)number)
+            return false;
+        int64_t *field = (int64_t *)(void *)((char *)setting + number_keys[i].offset);
+        *field = (int64_t)number;
+        return true;
+    }
+    return false;
+}
+
+bool planner_setting_parse(const char *text, planner_setting *setting,
+                           base_diagnostics *diagnostics) {
+    *setting = (planner_setting){.stepped = -1, .keeping = -1};
+    for (const char *word = text != NULL ? text : ""; *word != '\0';) {
+        size_t length = strcspn(word, ","), key = strcspn(word, "=");
+        bool good =
+            key < length && (set_number(setting, word, key, word + key + 1, length - key - 1) ||
+                             set_word(setting, word, key, word + key + 1, length - key - 1));
+        if (!good)
+            return refuse_setting(
+                diagnostics, word, length,
+                "w, s, v, u or p and a number, chunk=slot or step, keep=mixed, registers, again, "
+                "output or private; with commas between");
+        word += length + (word[length] == ',');
+    }
+    return true;
+}
+
+bool planner_setting_is_free(const planner_setting *setting) {
+    for (int i = 0; i < NUMBER_KEYS; i++)
+        if (*(const int64_t *)(const void *)((const char *)setting + number_keys[i].offset) != 0)
+            return false;
+    return setting->stepped < 0 && setting->keeping < 0;
+}
+
+/* ---- lists ---- */
+
+static void list_add(choice_list *list, int64_t value) {
+    if (list->count < MOST_CHOICES)
+        list->value[list->count++] = value;
+}
+
+static choice_list powers(int64_t most, int64_t fixed) {
+    choice_list list = {0};
+    for (int64_t value = 1; fixed == 0 && value <= most; value *= 2)
+        list_add(&list, value);
+    if (fixed != 0)
+        list_add(&list, fixed);
+    return list;
+}
+
+static bool runs_teams(const search_state *s) {
+    return s->program->state->machine->row_subgroups > 1;
+}
+
+static choice_list list_workers(const search_state *s) {
+    const machine *device = s->program->state->machine;
+    const planner_setting *setting = s->setting;
+    choice_list list = {0};
+    if (setting->workers != 0 || setting->subgroups != 0 || !runs_teams(s)) {
+        int64_t subgroups = setting->subgroups != 0 ? setting->subgroups : 1;
+        list_add(&list, setting->workers != 0 ? setting->workers : subgroups * device->subgroup);
+        return list;
+    }
+    for (int64_t lanes = 1; lanes < device->subgroup; lanes *= 2)
+        list_add(&list, lanes);
+    for (int64_t w = device->subgroup; w <= device->lanes_limit; w += device->subgroup)
+        list_add(&list, w);
+    return list;
+}
+
+/* ---- candidates ---- */
+
+static bool same_storages(const search_state *s, const planner_storages *a,
+                          const planner_storages *b) {
+    int64_t count = s->program->state->sweeps.crossing_count;
+    for (int64_t i = 0; i < count; i++)
+        if (a->storage[i] != b->storage[i] || a->outputs[i] != b->outputs[i])
+            return false;
+    return true;
+}
+
+static void find_storages(search_state *s) {
+    for (int stepped = 0; stepped < 2; stepped++)
+        for (int k = 0; k < PLANNER_KEEPING_COUNT; k++) {
+            if (s->setting->keeping >= 0 && s->setting->keeping != k)
+                continue;
+            planner_storages *found =
+                planner_storages_find(s->program, (planner_keeping)k, stepped == 1);
+            for (int earlier = 0; earlier < k && found != NULL; earlier++)
+                if (s->storages[stepped][earlier] != NULL &&
+                    same_storages(s, found, s->storages[stepped][earlier]))
+                    found = NULL;
+            s->storages[stepped][k] = found;
+        }
+}
+
+/* Refused for what it has apart from storage: one rule of storage stands for all. */
+static bool is_general(planner_refusal refusal) {
+    return refusal != PLANNER_LEGAL && refusal != PLANNER_REFUSED_BUDGET;
+}
+
+static void add_candidates(search_state *s, const planner_candidate *form) {
+    planner_search *search = s->search;
+    for (int k = 0; k < PLANNER_KEEPING_COUNT; k++) {
+        planner_candidate candidate = *form;
+        candidate.keeping = (planner_keeping)k;
+        candidate.storages = s->storages[form->stepped][k];
+        if (candidate.storages == NULL)
+            continue;
+        planner_candidate_check(s->program, &candidate);
+        if (candidate.refusal == PLANNER_LEGAL) {
+            cost_estimate estimate =
+                planner_price(s->program, &candidate, search->model, s->coefficients);
+            candidate.priced = estimate.available;
+            candidate.price = estimate.total;
+        }
+        BASE_PUSH(s->program->state->arena, search->candidates, search->count, search->capacity,
+                  candidate);
+        if (candidate.priced &&
+            (search->best < 0 || candidate.price < search->candidates[search->best].price))
+            search->best = search->count - 1;
+        if (is_general(candidate.refusal))
+            return;
+    }
+}
+
+/* One step is a row in slots: only who asks for it hears so. */
+static bool is_pointless(const search_state *s, const planner_candidate *form) {
+    const planner_setting *setting = s->setting;
+    planner_candidate trial = *form;
+    if (setting->stepped == 1 || setting->unroll > 1)
+        return false;
+    for (int k = 0; k < PLANNER_KEEPING_COUNT && trial.storages == NULL; k++)
+        trial.storages = s->storages[1][k];
+    planner_candidate_check(s->program, &trial);
+    return trial.refusal == PLANNER_REFUSED_STEPS;
+}
+
+static void add_forms(search_state *s, planner_candidate form) {
+    const planner_setting *setting = s->setting;
+    choice_list unrolls = powers(runs_teams(s) ? 4 : 8, setting->unroll);
+    form.unroll = 1;
+    if (setting->stepped != 1 && setting->unroll <= 1)
+        add_candidates(s, &form);
+    form.stepped = true;
+    for (int u = 0; setting->stepped != 0 && u < unrolls.count; u++) {
+        form.unroll = unrolls.value[u];
+        if (!is_pointless(s, &form))
+            add_candidates(s, &form);
+    }
+}
+
+/* Models of their own are named as what they model. */
+cost_model planner_model_of(const machine *device) {
+    cost_model model;
+    return cost_model_find(device->target, &model) ? model : COST_ANALYTIC;
+}
+
+cost_estimate planner_price(const planner_program *program, const planner_candidate *candidate,
+                            cost_model model, const cost_coefficients *coefficients) {
+    cost_facts facts;
+    planner_facts_find(program, candidate, &facts);
+    return cost_of(model, &facts, &program->device, coefficients);
+}
+
+planner_search *planner_search_run(planner_program *program, const planner_setting *setting,
+                                   cost_model model, const cost_coefficients *coefficients) {
+    search_state s = {.program = program, .setting = setting, .coefficients = coefficients};
+    int64_t subgroup = program->state->machine->subgroup;
+    s.search = BASE_NEW(program->state->arena, planner_search);
+    *s.search = (planner_search){.best = -1, .model = model};
+    find_storages(&s);
+    choice_list workers = list_workers(&s), packed = powers(1, setting->packed);
+    choice_list vectors = powers(runs_teams(&s) ? 8 : 1, setting->vector);
+    for (int w = 0; w < workers.count; w++)
+        for (int v = 0; v < vectors.count; v++)
+            for (int p = 0; p < packed.count; p++) {
+                int64_t lanes = workers.value[w] < subgroup ? workers.value[w] : subgroup;
+                planner_candidate form = {.lanes = lanes,
+                                          .subgroups = workers.value[w] / lanes,
+                                          .vector = vectors.value[v],
+                                          .packed = packed.value[p]};
+                if (form.lanes * form.subgroups != workers.value[w])
+                    form.lanes = workers.value[w], form.subgroups = 1; /* refused by its rule */
+                add_forms(&s, form);
+            }
+    return s.search;
+}

@@ -1,0 +1,162 @@
+"""The planner: candidates are priced, refused with a reason, and what it chooses computes the same.
+
+tier: check
+builds: release asan
+"""
+import json
+import random
+import re
+import shlex
+
+import command
+from command import case, croft
+
+SOFTMAX = "examples/softmax.croft"
+GPU = ["--machine", "sm_90"]
+OUT = command.SCRATCH / "y.npy"
+random.seed(command.SEED)
+
+
+def kernel(name, text):
+    path = command.SCRATCH / f"{name}.croft"
+    path.write_text(text)
+    return path
+
+
+def candidates(*words):
+    run = croft("plan", *words, "--all", "--json")
+    try:
+        return json.loads(run.out)
+    except json.JSONDecodeError:
+        case("json_can_be_read", False, run)
+        return {"candidates": []}
+
+
+def setting_of(choice):
+    numbers = ",".join(f"{key}={choice[key]}" for key in "wvup")
+    return f"{numbers},chunk={choice['chunk']},keep={choice['keep']}"
+
+
+def check_page():
+    """Commands of docs/planning.md print what stands below them."""
+    text = (command.ROOT / "docs" / "planning.md").read_text(encoding="utf-8")
+    for number, block in enumerate(re.findall(r"```\n(.*?)```", text, re.S)):
+        for shown in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            line, body = shown.split("\n", 1)
+            run = croft(*shlex.split(line.split("#")[0])[1:])
+            printed = run.text.splitlines()
+                wanted = [row for row in body.splitlines() if row.strip() not in ("", "...")]
+            good = all(row in printed for row in wanted)
+            case(f"docs_show_what_is_printed_{number}", good, f"{body}\n{run}")
+
+
+def check_refusals():
+    """What cannot be is refused with a slug, what was found, and what would do."""
+    for name, words, said in (
+            ("over_budget", ["N=8193", "--machine", "m1", "--set",
+                             "w=256,v=1,chunk=slot,keep=registers"],
+             "66 values that a worker keeps [budget]"),
+            ("workers", ["N=100", *GPU, "--set", "w=33"], "[lanes]"),
+            ("group", ["N=100", *GPU, "--set", "w=1056"], "[group]"),
+            ("vector", ["N=100", *GPU, "--set", "v=3"], "[vector]"),
+            ("unroll", ["N=9999", *GPU, "--set", "u=17,chunk=step"], "[unroll]"),
+            ("cpu_lanes", ["N=100", "--machine", "cpu-avx2", "--set", "w=16"], "[lanes]"),
+            ("cpu_vector", ["N=100", "--machine", "cpu-avx2", "--set", "v=2"], "[vector]"),
+            ("runtime_width", [*GPU, "--set", "chunk=slot"], "[runtime-width]"),
+            ("one_step", ["N=100", *GPU, "--set", "w=128,chunk=step"], "[steps]"),
+            ("unknown_key", ["N=100", "--set", "q=1"], "q=1"),
+            ("no_number", ["N=100", "--set", "w=many"], "w=many"),
+            ("unknown_rule", ["N=100", "--set", "keep=all"], "keep=all")):
+        run = croft("plan", SOFTMAX, *words)
+        case(f"refused_{name}", run.code == 3 and said in run.text and "plan-set" in run.text, run)
+    scalars = kernel("scalars",
+                     "kernel k(y: out f32[R]) {\n    program row: R\n    y[row] = 1.0\n}\n")
+    run = croft("plan", scalars, *GPU)
+    case("fallback_says_why", run.code == 0 and "no-element-axis" in run.out, run)
+    for words in (["--set", "w=32"], ["--plan", "row"]):
+        run = croft("plan", scalars, *GPU, *words)
+        refused = run.code == 3 and "row-plan-refused" in run.text
+        case(f"no_silent_fallback_{words[1]}", refused, run)
+    run = croft("plan", scalars, *GPU, "--all")
+    case("nothing_to_list", run.code == 3 and "no axis of elements" in run.text, run)
+    for words in (["--plan", "fallback", "--set", "w=32"], ["--model", "best"], ["--json"],
+                  ["--cost-model"]):
+        run = croft("plan", SOFTMAX, *words)
+        case(f"usage_{'_'.join(words)}", run.code == 2, run)
+
+
+def check_search():
+    """The cheapest is chosen, the first of equals; models and coefficients decide."""
+    page = candidates(SOFTMAX, "N=4096", *GPU, "--model", "analytic")
+    legal = [c for c in page["candidates"] if "refused" not in c]
+    prices = [c["prices"]["analytic"]["total"] for c in legal]
+    chosen = [c for c in legal if c["chosen"]]
+    case("many_candidates", len(legal) > 300 and len(chosen) == 1, len(legal))
+    case("cheapest_first", legal.index(chosen[0]) == prices.index(min(prices)), chosen)
+    case("budget_is_kept", all(c["features"]["private_slots"] <= 64
+                               for c in legal if c["keep"] == "registers"), "over budget")
+    case("refusals_have_reasons", all(c["refused"]["slug"] and c["refused"]["expected"]
+                                      for c in page["candidates"] if "refused" in c), page)
+    plan = croft("plan", SOFTMAX, "N=4096", *GPU, "--model", "analytic")
+    again = croft("plan", SOFTMAX, "N=4096", *GPU, "--model", "analytic",
+                  "--set", setting_of(chosen[0]))
+    case("set_gives_the_same_plan", plan.code == 0 and plan.out == again.out, f"{plan}\n{again}")
+    dear = command.SCRATCH / "dear.txt"
+    dear.write_text("analytic.reduction 1000\n")
+    run = croft("plan", SOFTMAX, "N=4096", *GPU, "--model", "analytic", "--cost-model", dear)
+    case("coefficients_decide", run.code == 0 and "subgroup" not in run.out, run)
+    dear.write_text("analytic.nothing 1000\n")
+    run = croft("plan", SOFTMAX, "N=4096", *GPU, "--cost-model", dear)
+    case("unknown_coefficient", run.code == 3 and "coefficient-name" in run.text, run)
+
+
+def check_names():
+    """Renaming, naming subexpressions and swapping independent statements change nothing."""
+    forms = [
+        "kernel a(x: in f32[R, N], w: in f32[N], y: out f32[R, N]) {\n    program row: R\n"
+        "    t = x[row, :]\n    u = w[:]\n    y[row, :] = t * u / sum(t * t)\n}\n",
+        "kernel b(p: in f32[A, B], q: in f32[B], r: out f32[A, B]) {\n    program i: A\n"
+        "    g = q[:]\n    h = p[i, :]\n    s = h * h\n    d = sum(s)\n    r[i, :] = h * g / d\n}\n"]
+    for width in (100, 5000):
+        plans = []
+        for name, text in zip("ab", forms):
+            run = croft("plan", kernel(name, text), ("N=%d" if name == "a" else "B=%d") % width,
+                        *GPU, "--model", "analytic")
+            lines = run.out.splitlines()
+            plans.append([lines[0].split()[3]] + [line.split("  ", 1)[-1].strip()
+                                                  for line in lines[1:]])
+        case(f"names_do_not_matter_{width}", len(plans[0]) > 5 and plans[0] == plans[1], plans)
+
+
+def check_candidates():
+    """Candidates of every kind are obeyed by the lowering, and compute what the reference says."""
+    runs = 6 if command.SANITIZED else 24
+    for number in range(runs):
+        name = random.choice(["softmax", "layernorm", "cross_entropy", "sum", "residual_layernorm"])
+        width = random.choice([2, 7, 31, 33, 100, 257, 600, 1009, 1024])
+        machine = random.choice(["sm_90", "sm_90", "cpu-avx2"])
+        file = f"examples/{name}.croft"
+        page = candidates(file, f"N={width}", "--machine", machine)
+        legal = [c for c in page["candidates"] if "refused" not in c]
+        if not legal:
+            case(f"candidate_{number}", False, f"{name} {width}: none is legal")
+            continue
+        setting = setting_of(random.choice(legal))
+        inputs = {"softmax": ["x=randn:3x"], "sum": ["x=randn:3x"],
+                  "layernorm": ["x=randn:3x", "w=randn:", "b=randn:"],
+                  "residual_layernorm": ["x=randn:3x", "residual=randn:3x", "w=randn:", "b=randn:"],
+                  "cross_entropy": ["logits=randn:3x"]}[name]
+        words = [f"{word}{width}" for word in inputs]
+        words += [f"label=randint:3:0:{width}", f"loss={OUT}"] if name == "cross_entropy" else [
+            f"y={OUT}"]
+        run = croft("run", file, *words, "--machine", machine, "--target", "sim", "--check",
+                    "--set", setting)
+        case(f"candidate_{number}_{name}_{width}_{machine}_{setting}", run.code == 0, run)
+
+
+check_page()
+check_refusals()
+check_search()
+check_names()
+check_candidates()
+command.finish()
