@@ -3,7 +3,7 @@
  *     croft plan softmax.croft N=4096 --machine sm_90              the plan, which --plan reads
  *     croft plan softmax.croft N=4096 --set v=2,keep=again         the best plan that is so
  *     croft plan softmax.croft N=4096 --all                        candidates by price, refusals
- *     croft plan softmax.croft N=4096 --all --json                 the same with facts, for programs
+ *     croft plan softmax.croft N=4096 --all --json                 the same with facts
  *
  * A note stands behind the plan as a comment where the planner had no choice.
  */

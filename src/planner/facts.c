@@ -141,6 +141,8 @@ static void add_pass(const facts_state *s, const planner_pass *pass) {
     int64_t carried = c->stepped && pass->row ? reductions * s->slots : reductions;
     int64_t passing = 2 * c->vector * (c->stepped ? c->unroll : 1);
     facts->live_slots = larger(facts->live_slots, carried + (pass->row ? passing : 2));
+    facts->accesses += planner_times(
+        pass->arrays, planner_times(pass->row ? s->steps * s->slots : 1, pass->times));
     int64_t owned = pass->row ? cost_slots(pass->elements, s->workers, c->vector) : 1;
     facts->private_bytes += planner_times(pass->kept_bytes, planner_times(owned, pass->times));
 }
@@ -167,6 +169,7 @@ void planner_facts_find(const planner_program *program, const planner_candidate 
                           .unroll = candidate->unroll,
                           .packed = candidate->packed,
                           .element_bytes = 1,
+                          .array_bytes = work->array_bytes,
                           .read_bytes = work->read_bytes,
                           .reread_bytes = work->reread_bytes,
                           .shared_read_bytes = work->shared_read_bytes,
@@ -192,13 +195,33 @@ static const struct {
 } fact_rows[] = {
 #define FACT(name)                                                                                 \
     { #name, offsetof(cost_facts, name) }
-    FACT(programs),      FACT(reductions),      FACT(element_bytes), FACT(workers),
-    FACT(vector),        FACT(unroll),          FACT(packed),        FACT(private_slots),
-    FACT(private_bytes), FACT(live_slots),      FACT(scratch_bytes), FACT(barriers),
-    FACT(shuffles),      FACT(read_bytes),      FACT(reread_bytes),  FACT(shared_read_bytes),
-    FACT(write_bytes),   FACT(worker_bytes),    FACT(accesses),      FACT(guarded_accesses),
-    FACT(sectors),       FACT(bytes_in_flight), FACT(exps),          FACT(divisions),
-    FACT(square_roots),  FACT(other_ops),
+    FACT(programs),
+    FACT(reductions),
+    FACT(element_bytes),
+    FACT(workers),
+    FACT(vector),
+    FACT(unroll),
+    FACT(packed),
+    FACT(private_slots),
+    FACT(private_bytes),
+    FACT(array_bytes),
+    FACT(live_slots),
+    FACT(scratch_bytes),
+    FACT(barriers),
+    FACT(shuffles),
+    FACT(read_bytes),
+    FACT(reread_bytes),
+    FACT(shared_read_bytes),
+    FACT(write_bytes),
+    FACT(worker_bytes),
+    FACT(accesses),
+    FACT(guarded_accesses),
+    FACT(sectors),
+    FACT(bytes_in_flight),
+    FACT(exps),
+    FACT(divisions),
+    FACT(square_roots),
+    FACT(other_ops),
 #undef FACT
 };
 

@@ -4,7 +4,7 @@
  *
  *     row        axis N    lane 8 | slot 4 | step *                       axis row  group *
  *                axis N    slot 4 | lane 32 | subgroup 8 | step *         where a team has many
- *     fallback   axis N    step *                                         axis row  lane 8 | group *
+ *     fallback   axis N    step *                                       axis row  lane 8 | group *
  *
  * A row plan gives the lanes to the axis along which memory is contiguous: the one that stands on
  * the last dimension of most accesses, those in loops counting more. The fallback walks each

@@ -299,7 +299,8 @@ static void count_op(planner_pass *pass, const ir_op *op) {
     pass->others += kind == OP_OTHER;
 }
 
-static void visit(work_state *s, const ir_op *op, bool store) {
+/* `waits`: of a value that waits in an output, in its cells or back. */
+static void visit(work_state *s, const ir_op *op, bool store, bool waits) {
     planner_program *program = s->program;
     const planner_access *access = access_of(program, op);
     const planner_pass *pass = last_pass(s);
@@ -310,17 +311,29 @@ static void visit(work_state *s, const ir_op *op, bool store) {
     int64_t elements = planner_times(pass->times, access->row ? pass->elements : 1);
     int64_t bytes = planner_times(elements, access->bytes);
     int parameter = ir_module_parameter_of(program->state->module, op->operands[0]);
-    if (store) {
+    if (waits) {
+        s->work->array_bytes = plus(s->work->array_bytes, bytes);
+    } else if (store) {
         s->work->write_bytes = plus(s->work->write_bytes, bytes);
     } else if (access->shared) {
         s->work->shared_read_bytes = plus(s->work->shared_read_bytes, bytes);
-    } else if (op->opcode == IR_STORE) { /* what waits there was written before */
-        s->work->reread_bytes = plus(s->work->reread_bytes, bytes);
     } else {
         int64_t reach = planner_times(access->footprint, access->bytes);
         s->reads[parameter] = plus(s->reads[parameter], bytes);
         s->reach[parameter] = reach > s->reach[parameter] ? reach : s->reach[parameter];
     }
+}
+
+/* A value in registers or arrays is written or read. */
+static void keep(work_state *s, const ir_value *value, ir_storage storage) {
+    planner_pass *pass = last_pass(s);
+    int64_t size = base_dtype_size(value->type.dtype);
+    pass->kept_bytes += size;
+    if (storage != IR_STORAGE_PRIVATE)
+        return;
+    pass->arrays++;
+    int64_t elements = planner_times(pass->times, pass->elements);
+    s->work->array_bytes = plus(s->work->array_bytes, planner_times(elements, size));
 }
 
 static void need(work_state *s, const ir_value *value);
@@ -343,18 +356,18 @@ static void need(work_state *s, const ir_value *value) {
     switch (s->storage[crossing]) {
     case IR_STORAGE_REGISTERS:
     case IR_STORAGE_PRIVATE:
-        last_pass(s)->kept_bytes += base_dtype_size(value->type.dtype);
+        keep(s, value, s->storage[crossing]);
         break;
     case IR_STORAGE_RELOAD:
         need_operands(s, value->definer);
-        visit(s, value->definer, false);
+        visit(s, value->definer, false, false);
         break;
     case IR_STORAGE_RECOMPUTE:
         need_operands(s, value->definer);
         count_op(last_pass(s), value->definer);
         break;
     case IR_STORAGE_OUTPUT:
-        visit(s, s->outputs[crossing], false);
+        visit(s, s->outputs[crossing], false, true);
         break;
     case IR_STORAGE_NONE:
         break;
@@ -367,9 +380,9 @@ static void keep_result(work_state *s, const ir_value *value) {
         return;
     ir_storage storage = s->storage[crossing];
     if (storage == IR_STORAGE_REGISTERS || storage == IR_STORAGE_PRIVATE)
-        last_pass(s)->kept_bytes += base_dtype_size(value->type.dtype);
+        keep(s, value, storage);
     if (storage == IR_STORAGE_OUTPUT)
-        visit(s, s->outputs[crossing], true);
+        visit(s, s->outputs[crossing], true, true);
 }
 
 static void begin_pass(work_state *s, const analysis_sweep *sweep) {
@@ -415,7 +428,7 @@ static void add_sweep(work_state *s, int number) {
                 base_dtype_size(ir_monoid_state(op->attributes.monoid, dtype));
         }
         if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
-            visit(s, op, op->opcode == IR_STORE);
+            visit(s, op, op->opcode == IR_STORE, false);
         for (int k = 0; k < op->result_count; k++)
             keep_result(s, op->results[k]);
     }
@@ -435,7 +448,7 @@ static void add_scalars(work_state *s, const analysis_schedule *schedule) {
             continue;
         count_op(last_pass(s), op);
         if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
-            visit(s, op, op->opcode == IR_STORE);
+            visit(s, op, op->opcode == IR_STORE, false);
     }
 }
 

@@ -50,6 +50,7 @@ typedef struct planner_pass {
     int64_t exps, divisions, square_roots, others; /* ops at each element */
     int64_t first, count;                          /* visits */
     int64_t partial_bytes; /* of the states of those reductions, once each */
+    int64_t arrays;        /* reads and writes of private arrays, at each element */
     int64_t kept_bytes;    /* read and written of what is kept, at each element */
 } planner_pass;
 
@@ -69,7 +70,7 @@ typedef struct planner_work {
     planner_kept *kept;
     int64_t kept_count, kept_capacity;
     /* bytes for one program */
-    int64_t read_bytes, reread_bytes, shared_read_bytes, write_bytes;
+    int64_t array_bytes, read_bytes, reread_bytes, shared_read_bytes, write_bytes;
 } planner_work;
 
 /* What is known of a value where it is an index or a bound. */

@@ -116,7 +116,8 @@ def check_names():
         "kernel a(x: in f32[R, N], w: in f32[N], y: out f32[R, N]) {\n    program row: R\n"
         "    t = x[row, :]\n    u = w[:]\n    y[row, :] = t * u / sum(t * t)\n}\n",
         "kernel b(p: in f32[A, B], q: in f32[B], r: out f32[A, B]) {\n    program i: A\n"
-        "    g = q[:]\n    h = p[i, :]\n    s = h * h\n    d = sum(s)\n    r[i, :] = h * g / d\n}\n"]
+        "    g = q[:]\n    h = p[i, :]\n    s = h * h\n    d = sum(s)\n"
+        "    r[i, :] = h * g / d\n}\n"]
     for width in (100, 5000):
         plans = []
         for name, text in zip("ab", forms):

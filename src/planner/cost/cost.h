@@ -48,7 +48,7 @@ typedef struct cost_facts {
     int64_t private_slots; /* values that a worker keeps past a sweep, of all tiles together */
     int64_t private_bytes; /* read and written of them by one worker */
     int64_t array_bytes;   /* read and written for one program, of what is kept in private arrays
-                            * in memory: neither in registers or scratch nor in an output */
+                            * in memory or waits in an output, whose own store is not among them */
     int64_t live_slots;    /* values that a worker holds at once, at most: an estimate */
     int64_t scratch_bytes; /* of a group */
     int64_t barriers;      /* that a group waits at, for all programs of one round of it */
