@@ -1,7 +1,7 @@
 /* Candidates: digits, and the rules of each dimension.
  *
  *     lanes 32, subgroups 13, V 4, 4103 elements     slot 4 | lane 32 | subgroup 13 | slot 4
- *     .., U 2, in steps                              slot 4 | lane 32 | subgroup 13 | slot 2 | step 2
+ *     .., U 2, in steps                              .. | subgroup 13 | slot 2 | step 2
  *     cpu: lanes 8, U 4, in steps                    lane 8 | slot 4 | step 129
  *
  * The budget of registers: a processor's registers over the threads of as many groups as must be
