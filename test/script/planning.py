@@ -45,7 +45,7 @@ def check_page():
             line, body = shown.split("\n", 1)
             run = croft(*shlex.split(line.split("#")[0])[1:])
             printed = run.text.splitlines()
-                wanted = [row for row in body.splitlines() if row.strip() not in ("", "...")]
+            wanted = [row for row in body.splitlines() if row.strip() not in ("", "...")]
             good = all(row in printed for row in wanted)
             case(f"docs_show_what_is_printed_{number}", good, f"{body}\n{run}")
 
