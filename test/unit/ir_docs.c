@@ -1,7 +1,9 @@
-/* docs/ir.md, verify.md, passes.md and simulator.md have the tables of ops, monoids, rules, passes
- * and findings as the .def files have them. `unit_ir_docs write` puts them there. */
+/* docs/ir.md, verify.md, passes.md, simulator.md and cost-models.md have the tables of ops, monoids,
+ * rules, passes, findings and coefficients as the .def files have them. `unit_ir_docs write` puts
+ * them there. */
 #include "ir/module.h"
 #include "pass/pass.h"
+#include "planner/cost/cost.h"
 #include "sim/thread.h"
 
 #include <setjmp.h>
@@ -124,6 +126,21 @@ static void append_findings(base_text *out) {
     base_text_string(out, "\n");
 }
 
+static void append_coefficients(base_text *out) {
+    base_text_string(out, "\n| coefficient | default | of | source |\n|---|---|---|---|\n");
+    cost_coefficient_row row;
+    for (int i = 0; cost_coefficient_at(i, &row); i++) {
+        base_text_format(out, "| `%s` | ", row.name);
+        base_text_double(out, row.value);
+        base_text_string(out, " | ");
+        append_cell(out, row.unit);
+        base_text_string(out, " | ");
+        append_cell(out, row.source);
+        base_text_string(out, " |\n");
+    }
+    base_text_string(out, "\n");
+}
+
 static const struct {
     const char *page, *mark;
     void (*append)(base_text *out);
@@ -135,6 +152,7 @@ static const struct {
     {"passes", "<!-- pipeline -->\n", append_pipeline},
     {"passes", "<!-- checks -->\n", append_checks},
     {"simulator", "<!-- findings -->\n", append_findings},
+    {"cost-models", "<!-- coefficients -->\n", append_coefficients},
 };
 
 /* The page with what stands between `<!-- name -->` and `<!-- end -->` made anew. */
@@ -172,7 +190,7 @@ static const char *read_page(base_arena *arena, const char *page) {
     return out.bytes;
 }
 
-static const char *const pages[] = {"ir", "passes", "simulator", "verify"};
+static const char *const pages[] = {"ir", "passes", "simulator", "verify", "cost-models"};
 enum { PAGES = sizeof pages / sizeof pages[0] };
 
 static void tables_of_the_pages_are_those_of_the_program(void **state) {

@@ -6,7 +6,8 @@
  *     demands      each as if nothing else were asked, of all groups together
  *       starts     groups are started one after the other on each multiprocessor
  *       memory     first reads, weights once, rereads that miss the last level, writes
- *       cache      all bytes that pass the last level: rereads too, weights for every program
+ *       cache      bytes that pass the last level: also rereads, and weights for every program,
+ *                  where the nearest cache does not hold them
  *       sectors    32 bytes each at the nearest cache
  *       issue      instructions of all lanes, of those that idle beside them too
  *       special    native exponentials, roots and reciprocals: one unit for eight lanes
@@ -101,11 +102,26 @@ static double idle_factor(const launch *l) {
 
 /* ---- bytes ---- */
 
-/* The part of rereads that the last level serves: all while the live rows fit in the share of it
- * that rows can have, none from twice that on. */
+/* The part of rereads that a cache serves: all while what is live fits in its room, none from twice
+ * that on. */
+static double part_within(double live, double room) {
+    return at_least(at_most(2 - live / room, 1), 0);
+}
+
+/* By the last level, with the rows of all groups. */
 static double served_part(const launch *l) {
-    double room = l->c[COST_CUDA_CACHE_SHARE] * (double)l->machine->cache_bytes;
-    return at_least(at_most(2 - l->live_bytes / room, 1), 0);
+    return part_within(l->live_bytes,
+                       l->c[COST_CUDA_CACHE_SHARE] * (double)l->machine->cache_bytes);
+}
+
+/* By the nearest one, with what the groups of one processor read; scratch is taken from it. */
+static double near_part(const launch *l) {
+    const cost_facts *f = l->facts;
+    double groups = at_most(l->resident, ceil(l->groups / (double)l->machine->processors));
+    double rows = groups * (double)f->packed * (double)f->read_bytes + (double)f->shared_read_bytes;
+    double left = (double)l->machine->near_cache_bytes - groups * (double)f->scratch_bytes;
+    double room = l->c[COST_CUDA_NEAR_SHARE] * left;
+    return room > 0 ? part_within(rows, room) : 0;
 }
 
 static void count_bytes(launch *l) {
@@ -122,8 +138,9 @@ static void count_bytes(launch *l) {
     if (reads + writes <= l->c[COST_CUDA_WARM_SHARE] * (double)l->machine->cache_bytes)
         l->memory_bytes = 0;
     double spills = 2 * (double)sizeof(float) * l->spilled * (double)f->workers * programs;
-    l->cache_bytes =
-        programs * (double)(f->read_bytes + f->shared_read_bytes) + writes + again + spills;
+    double repeated = programs * (double)(f->reread_bytes + f->shared_read_bytes);
+    l->cache_bytes = programs * (double)(f->read_bytes + f->write_bytes) + arrays + spills +
+                     repeated * (1 - near_part(l));
 }
 
 /* ---- one group ---- */
@@ -279,11 +296,17 @@ static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_m
         COST_NEED(other_ops, 0),
     };
     static const cost_machine_need of_machine[] = {
-        COST_MACHINE_NEED(processors),       COST_MACHINE_NEED(lanes),
-        COST_MACHINE_NEED(threads_limit),    COST_MACHINE_NEED(groups_limit),
-        COST_MACHINE_NEED(registers),        COST_MACHINE_NEED(scratch_bytes),
-        COST_MACHINE_NEED(cache_bytes),      COST_MACHINE_NEED(cache_bandwidth),
-        COST_MACHINE_NEED(memory_bandwidth), COST_MACHINE_NEED(clock),
+        COST_MACHINE_NEED(processors),
+        COST_MACHINE_NEED(lanes),
+        COST_MACHINE_NEED(threads_limit),
+        COST_MACHINE_NEED(groups_limit),
+        COST_MACHINE_NEED(registers),
+        COST_MACHINE_NEED(scratch_bytes),
+        COST_MACHINE_NEED(near_cache_bytes),
+        COST_MACHINE_NEED(cache_bytes),
+        COST_MACHINE_NEED(cache_bandwidth),
+        COST_MACHINE_NEED(memory_bandwidth),
+        COST_MACHINE_NEED(clock),
         COST_MACHINE_NEED(latency_seconds),
     };
     return cost_knows(estimate, facts, needs, sizeof needs / sizeof needs[0]) &&

@@ -1,0 +1,278 @@
+"""The cuda and cpu models: times that were measured, and who should win.
+
+tier: check
+builds: release asan
+
+Facts of row operators are made here by hand, as a candidate's would be, with no compiler behind
+them. MEASURED is what docs/performance.md has of an H200 and of two cores of a Zen 4; the models
+are within three tenths of each. ROOFS are plain copies on an H200, November 2026.
+"""
+import dataclasses
+import math
+import os
+import pathlib
+import subprocess
+
+import command
+from command import case
+
+BUILD = pathlib.Path(os.environ.get("CROFT_BUILD", command.ROOT / "build"))
+REGISTERS = 64  # values of one tile that a worker may keep
+
+
+@dataclasses.dataclass
+class Operator:
+    inputs: int      # tensors that are read along the row
+    sweeps: int      # that read them
+    exps: int        # of each element
+    divisions: int
+    others: int
+    reductions: int
+    weights: int
+    outputs: int
+
+
+OPERATORS = {
+    "copy": Operator(1, 1, 0, 0, 0, 0, 0, 1),
+    "sum": Operator(1, 1, 0, 0, 1, 1, 0, 0),
+    "softmax": Operator(1, 2, 1, 1, 4, 2, 0, 1),
+    "rmsnorm": Operator(1, 2, 0, 0, 4, 1, 1, 1),
+    "swiglu": Operator(2, 1, 1, 1, 8, 0, 0, 1),
+}
+
+
+def ask(lines):
+    """(total, causes) for each line."""
+    text = "".join(f"{line}\n" for line in lines)
+    done = subprocess.run([BUILD / "test/cost_estimate"], input=text, capture_output=True,
+                          text=True, timeout=120, check=False)
+    answers = done.stdout.splitlines()
+    if done.returncode or len(answers) != len(lines) or "missing" in done.stdout:
+        raise SystemExit(f"cost_estimate: {done.stderr} {done.stdout[:200]}")
+    words = [answer.split() for answer in answers]
+    return [(float(w[0]), {k: float(v) for k, v in (x.split("=") for x in w[2:])}) for w in words]
+
+
+def facts(name, rows, width, workers, vector, packed=1, keep="registers", element=4,
+          aligned=True, native=True, subgroup=32, **changes):
+    """The facts of a candidate as words.
+
+    keep: `registers` holds the row (softmax: then its exponentials) between sweeps; `reload` reads
+    it anew and computes again; `output` and `private` let softmax's exponentials wait in the output
+    and in an array of 4 bytes an element.
+    """
+    op = OPERATORS[name]
+    row = width * element
+    owned = width // (workers * vector) * vector + min(width % (workers * vector), vector)
+    steps = math.ceil(width / (workers * vector))
+    held = keep == "registers" or op.sweeps == 1
+    read, reread = op.inputs * row, 0 if held else (op.sweeps - 1) * op.inputs * row
+    write, rewrite, array, exps = op.outputs * row, 0, 0, op.exps * width
+    if name == "softmax" and keep == "reload":
+        reread, exps = reread + row, 2 * exps
+    if name == "softmax" and keep == "output":
+        reread, write, rewrite = reread + row, 2 * write, row
+    if name == "softmax" and keep == "private":
+        array = 2 * 4 * width
+    visits = (read + reread + write + array) / row + op.weights
+    piece = min(vector * element, 16) // element if aligned else 1
+    if subgroup != 32:
+        piece = vector  # a register of lanes a slot
+    accesses = visits * steps * vector / (piece if subgroup == 32 else 1)
+    groups = math.ceil(workers / subgroup)
+    shuffles = op.reductions * (math.log2(min(workers, subgroup)) +
+                                (math.ceil(math.log2(groups)) if groups > 1 else 0))
+    barriers = op.reductions if groups > 1 else 0
+    fields = {
+        "machine": "sm_90", "domain": f"{width}x{math.ceil(visits)}", "programs": rows,
+        "reductions": op.reductions, "element_bytes": element, "subgroup": subgroup,
+        "workers": workers, "vector": vector, "unroll": 1, "packed": packed,
+        "live_slots": 2 * vector + (steps * vector if held else 0),
+        "scratch_bytes": 4 * groups * packed * barriers, "barriers": barriers,
+        "shuffles": round(shuffles), "read_bytes": read, "reread_bytes": reread,
+        "shared_read_bytes": op.weights * row, "write_bytes": write, "rewrite_bytes": rewrite,
+        "array_bytes": array, "worker_bytes": round(visits * owned * element),
+        "accesses": round(accesses),
+        "guarded_accesses": round(accesses / steps) if width % (workers * vector) else 0,
+        "sectors": round(visits * row / 32 * (1 if aligned else min(vector, 32 // element))),
+        "bytes_in_flight": op.inputs * element * (min(steps * vector, 64) if held else vector),
+        "exps": exps, "divisions": op.divisions * width,
+        "other_ops": round(op.others * width + (visits * width if element == 2 else 0)),
+        "native_math": int(native), "reciprocals": int(native)}
+    fields.update(changes)
+    return " ".join(f"{key}={value}" for key, value in fields.items())
+
+
+def cuda(*words, **changes):
+    return ask(["cuda " + facts(*words, **changes)])[0]
+
+
+def near(name, found, wanted, ratio):
+    case(name, wanted / ratio <= found <= wanted * ratio, f"{found:.3g} us, measured {wanted}")
+
+
+# ---- times ----
+
+# N -> us of sum, SwiGLU and softmax in f32, of SwiGLU and softmax in bf16; 134 MB in the first
+# tensor, rows that no wide access fits ("Shifted rows", the row plan)
+MEASURED = {257: (81, 99, 83, 162, 161), 1001: (32, 95, 70, 134, 113),
+            4097: (32, 99, 116, 136, 177), 16387: (34, 106, 211, 139, 285)}
+ROW_WORKERS = {257: 32, 1001: 64, 4097: 256, 16387: 256}
+# MB of reads and writes together -> TB/s
+ROOFS = {2: 1.15, 16: 3.17, 64: 3.90, 256: 4.19, 512: 4.24, 2048: 4.29}
+
+
+def check_measured():
+    for width, times in MEASURED.items():
+        short = width <= 1001
+        for (name, element), wanted in zip((("sum", 4), ("swiglu", 4), ("softmax", 4),
+                                            ("swiglu", 2), ("softmax", 2)), times):
+            keep = "registers" if short else "output" if element == 4 else "private"
+            if name != "softmax" and not short:
+                keep = "reload"
+            found, _ = cuda(name, 2**27 // (width * element), width, ROW_WORKERS[width], 4,
+                            keep=keep, element=element, aligned=False, native=False)
+            near(f"measured/{name}/{width}/{element}", found, wanted, 1.3)
+
+
+def check_roofs():
+    for megabytes, rate in ROOFS.items():
+        groups = megabytes * 1000000 // (2 * 4096)
+        line = facts("copy", groups, 1024, 256, 4) + " set=cuda.warm_share:0"
+        found, _ = ask(["cuda " + line])[0]
+        near(f"roof/{megabytes}", found, megabytes / rate, 1.15)
+
+
+def check_starts():
+    """16384 groups of one small tile took 10.8 us, whatever their size."""
+    for threads in (32, 64, 128, 256):
+        found, causes = cuda("copy", 16384, threads, threads, 1)
+        near(f"starts/{threads}", found, 10.8, 1.15)
+        case(f"starts/{threads}/why", max(causes, key=causes.get) == "starts", causes)
+
+
+# ---- choices ----
+
+def candidates(name, rows, width, **changes):
+    """(total, workers, packed, keep) of a family like the planner's, best first."""
+    family, lines = [], []
+    for workers in (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024):
+        for vector in (1, 2, 4, 8):
+            for packed in (1, 2, 4, 8, 16):
+                for keep in ("registers", "reload"):
+                    slots = math.ceil(width / (workers * vector)) * vector
+                    if workers * packed > 1024 or (keep == "registers" and slots > REGISTERS) or \
+                            workers * packed % 32:
+                        continue
+                    family.append((workers, packed, keep))
+                    lines.append("cuda " + facts(name, rows, width, workers, vector, packed, keep,
+                                                 **changes))
+    return sorted((total, *who) for (total, _), who in zip(ask(lines), family))
+
+
+# rows, N -> the least and most lanes of a row that are a good choice, and what packs rows
+LADDER = (
+    (65536, 64, 2, 16, True), (65536, 128, 4, 32, True), (1048576, 33, 1, 16, True),
+    (16384, 1024, 16, 64, None), (16384, 4096, 32, 128, None), (4096, 8192, 64, 256, False),
+    (4096, 16384, 128, 512, False), (64, 65536, 512, 1024, False), (1, 262144, 1024, 1024, False),
+    (8, 16384, 256, 1024, False),
+)
+
+
+def check_ladder():
+    for name in ("softmax", "rmsnorm"):
+        for rows, width, least, most, packs in LADDER:
+            best = candidates(name, rows, width)[0]
+            case(f"lanes/{name}/{rows}x{width}", least <= best[1] <= most, best)
+            if packs is not None:
+                case(f"packs/{name}/{rows}x{width}", (best[2] > 1) == packs, best)
+
+
+def check_keeping():
+    """Registers win where the row fits; where it does not, a second read of the L2 is cheap until
+    the rows in work outgrow it."""
+    for rows, width in ((16384, 4096), (1024, 8192), (65536, 128)):
+        best = candidates("rmsnorm", rows, width)[0]
+        case(f"keep/registers/{rows}x{width}", best[3] == "registers", best)
+    best = candidates("rmsnorm", 512, 262144)[0]
+    case("keep/reload/512x262144", best[3] == "reload", best)
+    line = facts("rmsnorm", 16384, 4096, 256, 4, keep="reload")
+    (fits, causes), = ask(["cuda " + line])
+    (small, missing), = ask(["cuda " + line + " set=cuda.cache_share:0.05"])
+    case("footprint/fits", causes["memory"] < 1.02 * 16384 * 4096 * (4 + 4 * 1.18) / 4.68e6, causes)
+    case("footprint/misses", missing["memory"] > 1.3 * causes["memory"] and small > 1.2 * fits,
+         missing)
+
+
+def check_features():
+    """One fact at a time: what it should cost, it costs."""
+    base = {"rows": 4096, "width": 4096, "workers": 256, "vector": 4}
+
+    def time(name="softmax", **changes):
+        words = {**base, **{k: changes.pop(k) for k in list(changes) if k in base}}
+        return cuda(name, words["rows"], words["width"], words["workers"], words["vector"],
+                    **changes)[0]
+    few = {"rows": 264, "keep": "reload"}
+    for name, worse, better in (
+            ("bytes_in_flight", time(bytes_in_flight=4, **few), time(bytes_in_flight=64, **few)),
+            ("barriers", time(rows=132, barriers=20), time(rows=132)),
+            ("shuffles", time(rows=132, shuffles=200), time(rows=132)),
+            ("sectors", time(sectors=20 * 1024), time()),
+            ("guards", time(guarded_accesses=200), time()),
+            ("exp", time(native=False, rows=2048, element=2), time(rows=2048, element=2)),
+            ("registers", time(live_slots=200), time()),
+            ("spills", time(live_slots=400), time(live_slots=230)),
+            ("scratch", time(scratch_bytes=200000), time()),
+            ("arrays", time(array_bytes=32768), time()),
+            ("groups", time(packed=4, workers=256, barriers=2), time()),
+            ("one_wave_and_a_bit", time(rows=1057) - time(rows=1056),
+             2 * (time(rows=1056) - time(rows=1055))),
+            ("one_processor", time(rows=1, width=65536, workers=1024, sectors=0),
+             time(rows=8, width=8192, workers=1024, sectors=0))):
+        case(f"feature/{name}", worse > better, f"{worse:.3f} us against {better:.3f} us")
+
+
+# ---- cpus ----
+
+def cpu(*words, machine="cpu-avx512", lanes=16, **changes):
+    return ask(["cpu " + facts(*words, subgroup=lanes, machine=machine, native=False,
+                               **changes)])[0]
+
+
+def check_cpu():
+    found, causes = cpu("softmax", 1024, 4096, 16, 4, keep="output")
+    near("cpu/softmax/1024x4096", found, 1320, 1.25)
+    case("cpu/softmax/why", max(causes, key=causes.get) == "arithmetic", causes)
+    found, causes = cpu("copy", 16384, 4096, 16, 4)
+    near("cpu/copy", found, 2 * 16384 * 4096 * 4 / 68e9 * 1e6, 1.15)  # 68 GB/s of a copy
+    case("cpu/copy/why", max(causes, key=causes.get) == "memory", causes)
+    one, causes = cpu("sum", 64, 4096, 16, 1)
+    four, _ = cpu("sum", 64, 4096, 16, 4)
+    case("cpu/accumulators", one > 1.3 * four and max(causes, key=causes.get) == "chain",
+         f"{one} {four} {causes}")
+    _, causes = cpu("softmax", 4, 64, 16, 4)
+    case("cpu/serial", "team" not in causes, causes)
+    _, causes = cpu("softmax", 4096, 4096, 16, 4)
+    case("cpu/team", "team" in causes, causes)
+    ragged, _ = cpu("softmax", 4096, 31, 16, 4)
+    whole, _ = cpu("softmax", 4096, 32, 16, 1)
+    case("cpu/guards", ragged > whole, f"{ragged} {whole}")
+    near_row, _ = cpu("rmsnorm", 256, 2048, 16, 4, keep="reload")
+    far_row, _ = cpu("rmsnorm", 4, 131072, 16, 4, keep="reload")
+    case("cpu/rows_in_the_nearest_cache", near_row < far_row, f"{near_row} {far_row}")
+    idle, _ = cpu("softmax", 4096, 256, 1, 1, packed=1)
+    full, _ = cpu("softmax", 4096, 256, 16, 1)
+    case("cpu/idle_lanes", idle > 4 * full, f"{idle} {full}")
+    many, _ = cpu("softmax", 4096, 4096, 16, 4, live_slots=64)
+    few, _ = cpu("softmax", 4096, 4096, 16, 4, live_slots=8)
+    case("cpu/registers", many > few, f"{many} {few}")
+
+
+check_measured()
+check_roofs()
+check_starts()
+check_ladder()
+check_keeping()
+check_features()
+check_cpu()
+command.finish()
