@@ -226,10 +226,25 @@ def check_features():
             ("arrays", time(array_bytes=32768), time()),
             ("groups", time(packed=4, workers=256, barriers=2), time()),
             ("one_wave_and_a_bit", time(rows=1057) - time(rows=1056),
-             2 * (time(rows=1056) - time(rows=1055))),
-            ("one_processor", time(rows=1, width=65536, workers=1024, sectors=0),
-             time(rows=8, width=8192, workers=1024, sectors=0))):
+             2 * (time(rows=1056) - time(rows=1055)))):
         case(f"feature/{name}", worse > better, f"{worse:.3f} us against {better:.3f} us")
+
+
+def check_lanes():
+    """What idles, waits for others, or has one unit for many."""
+    _, half = cuda("swiglu", 65536, 33, 32, 1, native=False)
+    _, whole = cuda("swiglu", 65536, 64, 32, 1, native=False)
+    case("lanes/idle_ones_issue_too", half["issue"] > 0.9 * whole["issue"], f"{half} {whole}")
+    one = {"packed": 8, "live_slots": 200}  # a group for each multiprocessor, and no more fit
+    free, _ = cuda("softmax", 8 * 132 * 4, 1024, 32, 4, barriers=0, **one)
+    tied, _ = cuda("softmax", 8 * 132 * 4, 1024, 32, 4, barriers=1, **one)
+    barrier = 100 / 1.98e3  # us
+    case("lanes/rows_that_a_barrier_ties", tied - free > 10 * barrier, f"{tied} {free}")
+    _, causes = cuda("softmax", 16384, 1024, 32, 4, exps=40 * 1024)
+    case("lanes/exponentials", max(causes, key=causes.get) == "special", causes)
+    _, causes = cuda("copy", 8, 65536, 1024, 4)
+    all_bytes = 2 * 8 * 65536 * 4 / 6.5e6  # us
+    case("lanes/eight_processors_of_132", causes["cache"] > 3 * all_bytes, causes)
 
 
 # ---- cpus ----
@@ -254,12 +269,18 @@ def check_cpu():
     case("cpu/serial", "team" not in causes, causes)
     _, causes = cpu("softmax", 4096, 4096, 16, 4)
     case("cpu/team", "team" in causes, causes)
-    ragged, _ = cpu("softmax", 4096, 31, 16, 4)
-    whole, _ = cpu("softmax", 4096, 32, 16, 1)
-    case("cpu/guards", ragged > whole, f"{ragged} {whole}")
-    near_row, _ = cpu("rmsnorm", 256, 2048, 16, 4, keep="reload")
-    far_row, _ = cpu("rmsnorm", 4, 131072, 16, 4, keep="reload")
-    case("cpu/rows_in_the_nearest_cache", near_row < far_row, f"{near_row} {far_row}")
+    masked, _ = cpu("softmax", 4096, 31, 16, 4)
+    free, _ = cpu("softmax", 4096, 31, 16, 4, guarded_accesses=0)
+    case("cpu/guards", masked > 1.2 * free, f"{masked} {free}")
+    _, first = cpu("rmsnorm", 256, 2048, 16, 4, keep="reload")
+    _, second = cpu("rmsnorm", 64, 8192, 16, 4, keep="reload")
+    _, third = cpu("rmsnorm", 4, 131072, 16, 4, keep="reload")
+    case("cpu/rows_in_nearer_caches", first["cache"] < second["cache"] < third["cache"],
+         f"{first} {second} {third}")
+    one_row, causes = cpu("copy", 1, 2**24, 16, 4)
+    two_rows, _ = cpu("copy", 2, 2**23, 16, 4)
+    case("cpu/one_core_of_memory", one_row > 1.3 * two_rows and "team" not in causes,
+         f"{one_row} {two_rows} {causes}")
     idle, _ = cpu("softmax", 4096, 256, 1, 1, packed=1)
     full, _ = cpu("softmax", 4096, 256, 16, 1)
     case("cpu/idle_lanes", idle > 4 * full, f"{idle} {full}")
@@ -274,5 +295,6 @@ check_starts()
 check_ladder()
 check_keeping()
 check_features()
+check_lanes()
 check_cpu()
 command.finish()

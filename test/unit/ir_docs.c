@@ -1,6 +1,6 @@
-/* docs/ir.md, verify.md, passes.md, simulator.md and cost-models.md have the tables of ops, monoids,
- * rules, passes, findings and coefficients as the .def files have them. `unit_ir_docs write` puts
- * them there. */
+/* docs/ir.md, verify.md, passes.md, simulator.md and cost-models.md have the tables of ops,
+ * monoids, rules, passes, findings and coefficients as the .def files have them: `unit_ir_docs
+ * write` puts them there. */
 #include "ir/module.h"
 #include "pass/pass.h"
 #include "planner/cost/cost.h"
