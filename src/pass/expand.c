@@ -52,14 +52,18 @@ ir_value *expand_declare_array(expand_state *state, const ir_value *mapped) {
                     "a kept tile has more than 2^63 cells");
         cells = layout_extent_constant(pool, 1);
     }
-    ir_type type = {.form = IR_FORM_PRIVATE,
-                    .dtype = mapped->type.dtype == BASE_INDEX ? BASE_I64 : mapped->type.dtype,
-                    .slots = expand_slots_of(state, mapped)};
+    base_dtype dtype = mapped->type.dtype == BASE_INDEX ? BASE_I64 : mapped->type.dtype;
+    return expand_declare_cells(state, dtype, expand_slots_of(state, mapped), cells, mapped->name);
+}
+
+ir_value *expand_declare_cells(expand_state *state, base_dtype dtype, int slots,
+                               const layout_extent *cells, const char *name) {
+    ir_type type = {.form = IR_FORM_PRIVATE, .dtype = dtype, .slots = slots};
     type.extent[0] = cells;
     ir_op *op =
         ir_op_create(state->module, IR_PRIVATE, state->builder.location, 0, NULL, 1, &type, 0);
     op->attributes.extent = cells;
-    op->results[0]->name = mapped->name;
+    op->results[0]->name = name;
     ir_region *body = &state->module->body;
     ir_op *next = state->last_array != NULL ? state->last_array->next : body->first;
     if (next != NULL)

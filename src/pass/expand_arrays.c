@@ -50,8 +50,11 @@ static void declare_inside(expand_state *state, const ir_region *region, const i
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
         const ir_value *operand = op->operand_count > 0 ? op->operands[0] : NULL;
         if (op->opcode == IR_REDUCE && expand_reduce_meets(state, op))
-            declare_array(state, op, ir_monoid_state(op->attributes.monoid, operand->type.dtype),
-                          ir_module_subgroups(state->module));
+            declare_array(state, op,
+                          expand_zero_has_keys(op)
+                              ? BASE_I32
+                              : ir_monoid_state(op->attributes.monoid, operand->type.dtype),
+                          expand_order_cells(state, op));
         bool own = op->opcode == IR_CONVERT && op->attributes.array == NULL;
         int64_t cells = own ? expand_convert_cells(state, op) : 0;
         int64_t others = cells > 0 ? cells_inside(state, all, op) : 0;

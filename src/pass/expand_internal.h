@@ -92,6 +92,9 @@ void expand_region(expand_state *state, ir_region *from);
 void expand_fail(expand_state *state, const ir_op *op, const char *slug, const char *message);
 /* The private array for a kept tile value, declared at the head of the body. */
 ir_value *expand_declare_array(expand_state *state, const ir_value *mapped);
+/* The same for cells of a type, of so many. */
+ir_value *expand_declare_cells(expand_state *state, base_dtype dtype, int slots,
+                               const layout_extent *cells, const char *name);
 /* Steps of a module axis as a formula: ceil(extent / elements of a step). */
 const layout_extent *expand_axis_steps(expand_state *state, int axis);
 /* A uniform value, or T(1), as T(k); others unchanged. */
@@ -152,10 +155,36 @@ ir_value *expand_reduce_enter(expand_state *state, expand_place *place, const ir
 void expand_reduce_finish(expand_state *state, ir_op *const *reduces, int count, ir_value **values);
 ir_value *expand_reduce_identity(expand_state *state, const ir_op *reduce);
 ir_value *expand_reduce_fold(expand_state *state, const ir_op *reduce, ir_value *value);
+/* Two states of the reduction as one; a fold or combine of its monoid. */
+ir_value *expand_reduce_join(expand_state *state, const ir_op *reduce, ir_value *a, ir_value *b);
+ir_value *expand_reduce_build(expand_state *state, ir_opcode opcode, const ir_op *reduce,
+                              ir_value *value, ir_type type);
 /* The module axis that is reduced. */
 int expand_reduce_axis(const ir_op *op);
 /* Its partial results are in several subgroups. */
 bool expand_reduce_meets(const expand_state *state, const ir_op *op);
+
+/* expand_order.c, expand_order_array.c: reductions in an order that the plan records. Whether each
+ * element waits, joined with the identity, in a private array until the axis ends; then there is
+ * one, and elements are put there. */
+bool expand_order_keeps(const expand_state *state, const ir_op *reduce);
+void expand_order_begin(expand_state *state, const ir_op *reduce);
+void expand_order_keep(expand_state *state, const expand_place *place, const ir_op *reduce,
+                       ir_value *value);
+/* Of all cells of the array; of none of them `carry`. */
+ir_value *expand_order_array(expand_state *state, const ir_op *reduce, ir_value *carry);
+/* The state at the end of the axis, from the carry: of the array; for the canonical order, where
+ * lanes hold the axis, that of all lanes. Other reductions keep their carry. */
+ir_value *expand_order_finish(expand_state *state, const ir_op *reduce, ir_value *carry,
+                              bool over_lanes);
+/* Cells of scratch that a reduction over several subgroups needs. */
+int64_t expand_order_cells(const expand_state *state, const ir_op *reduce);
+
+/* expand_zero.c: max and min that tell the zeros apart reduce integers in the order of the floats.
+ * The integer of an element, and the float of a result. */
+bool expand_zero_has_keys(const ir_op *reduce);
+ir_value *expand_zero_key(expand_state *state, const ir_op *reduce, ir_value *value);
+ir_value *expand_zero_value(expand_state *state, const ir_op *reduce, ir_value *key);
 
 /* expand_convert.c: a conversion between two layouts; how many cells of scratch it needs. */
 void expand_convert(expand_state *state, ir_op *op);

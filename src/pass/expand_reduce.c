@@ -13,8 +13,10 @@
 #include "pass/expand_internal.h"
 
 ir_value *expand_reduce_identity(expand_state *state, const ir_op *reduce) {
-    base_dtype dtype = reduce->operands[0]->type.dtype;
-    return ir_build_constant(&state->builder, ir_monoid_identity(reduce->attributes.monoid, dtype));
+    ir_constant identity = expand_zero_has_keys(reduce)
+                               ? ir_monoid_identity(reduce->attributes.monoid, BASE_I32)
+                               : ir_reduce_identity(reduce);
+    return ir_build_constant(&state->builder, identity);
 }
 
 int expand_reduce_axis(const ir_op *reduce) {
@@ -22,6 +24,7 @@ int expand_reduce_axis(const ir_op *reduce) {
 }
 
 ir_value *expand_reduce_begin(expand_state *state, const ir_op *op) {
+    expand_order_begin(state, op);
     int slots = expand_slots_of(state, op->operands[0]);
     return expand_splat(state, expand_reduce_identity(state, op), slots);
 }
@@ -36,6 +39,10 @@ ir_value *expand_reduce_enter(expand_state *state, expand_place *place, const ir
     base_dtype dtype = ir_monoid_state(monoid, value->type.dtype);
     if (dtype != value->type.dtype)
         value = ir_build_cast(b, value, dtype, IR_ROUND_ZERO);
+    if (expand_zero_has_keys(op)) {
+        value = expand_zero_key(state, op, value);
+        dtype = value->type.dtype;
+    }
     ir_value *identity = expand_reduce_identity(state, op);
     bool ignore = op->attributes.nan == IR_NAN_IGNORE && dtype == BASE_F32;
     if (ignore && (monoid == IR_MONOID_SUM || monoid == IR_MONOID_PROD))
@@ -46,23 +53,32 @@ ir_value *expand_reduce_enter(expand_state *state, expand_place *place, const ir
         expand_level(state, sides, 2);
         value = ir_build_select(b, sides[0], sides[1], identity);
     }
-    const ir_monoid_info *info = ir_monoid_describe(monoid);
-    ir_opcode combine = ignore ? info->combine_ignoring_nan : info->combine;
-    ir_value *joined[2] = {carry, value};
-    expand_level(state, joined, 2);
-    return ir_build_binary(b, combine, joined[0], joined[1]);
+    if (expand_order_keeps(state, op)) {
+        expand_order_keep(state, place, op, value);
+        return carry;
+    }
+    return expand_reduce_join(state, op, carry, value);
 }
 
-static ir_value *build_collective(expand_state *state, ir_opcode opcode, const ir_op *reduce,
-                                  ir_value *value, ir_type type) {
+ir_value *expand_reduce_join(expand_state *state, const ir_op *reduce, ir_value *a, ir_value *b) {
+    const ir_monoid_info *info = ir_monoid_describe(reduce->attributes.monoid);
+    bool ignore = reduce->attributes.nan == IR_NAN_IGNORE && a->type.dtype == BASE_F32;
+    ir_value *joined[2] = {a, b};
+    expand_level(state, joined, 2);
+    return ir_build_binary(&state->builder, ignore ? info->combine_ignoring_nan : info->combine,
+                           joined[0], joined[1]);
+}
+
+ir_value *expand_reduce_build(expand_state *state, ir_opcode opcode, const ir_op *reduce,
+                              ir_value *value, ir_type type) {
     ir_op *op = ir_build_op(&state->builder, opcode, 1, &value, 1, &type, 0);
     op->attributes.monoid = reduce->attributes.monoid;
-    op->attributes.nan = reduce->attributes.nan;
+    op->attributes.nan = expand_zero_has_keys(reduce) ? IR_NAN_PROPAGATE : reduce->attributes.nan;
     return op->results[0];
 }
 
 ir_value *expand_reduce_fold(expand_state *state, const ir_op *reduce, ir_value *value) {
-    return build_collective(state, IR_FOLD, reduce, value, ir_type_slots(value->type.dtype, 1));
+    return expand_reduce_build(state, IR_FOLD, reduce, value, ir_type_slots(value->type.dtype, 1));
 }
 
 static bool is_over_lanes(const expand_state *state, const ir_op *reduce, const ir_value *value) {
@@ -81,11 +97,11 @@ static ir_value *reduce_lanes(expand_state *state, const ir_op *reduce, ir_value
     bool all = axis->lanes == ir_module_subgroup_lanes(state->module);
     bool alone = all && ir_module_subgroups(state->module) == 1 && !state->packed;
     if (value->type.slots > 1)
-        value = build_collective(state, IR_FOLD, reduce, value, ir_type_slots(dtype, 1));
+        value = expand_reduce_build(state, IR_FOLD, reduce, value, ir_type_slots(dtype, 1));
     if (alone)
-        return build_collective(state, IR_COMBINE, reduce, value, ir_type_uniform(dtype));
+        return expand_reduce_build(state, IR_COMBINE, reduce, value, ir_type_uniform(dtype));
     if (axis->lanes > 1) {
-        value = build_collective(state, IR_COMBINE, reduce, value, ir_type_slots(dtype, 1));
+        value = expand_reduce_build(state, IR_COMBINE, reduce, value, ir_type_slots(dtype, 1));
         value->definer->attributes.lanes = all ? (ir_list){0} : axis->lane_bits;
         value->scope = all || !state->packed ? IR_SCOPE_SUBGROUP : IR_SCOPE_NONE;
     }
@@ -101,9 +117,11 @@ void expand_reduce_finish(expand_state *state, ir_op *const *reduces, int count,
                           ir_value **values) {
     ir_value *partial[EXPAND_MAX_REDUCES] = {NULL};
     for (int i = 0; i < count; i++) {
-        if (!is_over_lanes(state, reduces[i], values[i]))
-            continue;
         state->builder.location = reduces[i]->location;
+        bool over_lanes = is_over_lanes(state, reduces[i], values[i]);
+        values[i] = expand_order_finish(state, reduces[i], values[i], over_lanes);
+        if (!over_lanes || reduces[i]->attributes.order == IR_ORDER_CANONICAL)
+            continue;
         values[i] = reduce_lanes(state, reduces[i], values[i]);
         partial[i] = expand_reduce_meets(state, reduces[i]) ? values[i] : NULL;
     }
@@ -112,6 +130,8 @@ void expand_reduce_finish(expand_state *state, ir_op *const *reduces, int count,
         const ir_op *op = reduces[i];
         state->builder.location = op->location;
         values[i] = partial[i] != NULL ? partial[i] : values[i];
+        if (expand_zero_has_keys(op))
+            values[i] = expand_zero_value(state, op, values[i]);
         base_dtype result = ir_monoid_result(op->attributes.monoid, op->operands[0]->type.dtype);
         if (result == BASE_INDEX)
             result = BASE_I64;

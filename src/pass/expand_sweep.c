@@ -271,10 +271,6 @@ static bool sweep_check(sweep_state *s) {
         if (op->opcode != IR_REDUCE)
             continue;
         int axis = expand_reduce_axis(op);
-        if (op->attributes.order != IR_ORDER_TREE || op->attributes.zero != IR_ZERO_RELAXED) {
-            expand_fail(s->state, op, "unsupported-order", "this order is not lowered yet");
-            return false;
-        }
         bool inner = axes == 0 || s->sweep->attributes.axes[axes - 1] == axis;
         if (!inner || s->reduce_count == EXPAND_MAX_REDUCES) {
             expand_fail(s->state, op, "sweep-order",

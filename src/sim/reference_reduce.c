@@ -12,8 +12,8 @@
  * of the elements that may be the largest. A certain NaN wins under nan=propagate and is left out
  * under nan=ignore; all left out: the identity.
  *
- * Depth: the plan's axis that has the name of the axis' extent; without one, the deepest of the
- * plan's element axes.
+ * Depth: of left and right n - 1, of canonical ceil(log2 n); of a tree by the plan's axis that has
+ * the name of the axis' extent, and without one by the deepest of the plan's element axes.
  */
 #include "sim/reference_internal.h"
 
@@ -29,6 +29,7 @@ typedef struct line {
     int64_t stride, count;
     int64_t depth;
     ir_nan nan;
+    ir_zero zero;
 } line;
 
 static sim_number line_number(const line *of, int64_t i) {
@@ -89,9 +90,21 @@ static int64_t deepest_axis(const sim_machine *machine, const char *name, int64_
     return deepest;
 }
 
-static int64_t reduction_depth(const sim_machine *machine, const layout_extent *extent,
-                               int64_t count) {
+/* The order that the plan gives the reduction, where it is one of the plan's. */
+static ir_order planned_order(const sim_machine *machine, const ir_op *op) {
+    const ir_plan_line *planned =
+        machine->plan != NULL ? ir_plan_find(machine->plan, IR_PLAN_REDUCE, op->anchor) : NULL;
+    return planned != NULL ? planned->order : op->attributes.order;
+}
+
+static int64_t reduction_depth(const sim_machine *machine, const ir_op *op, int64_t count) {
+    const layout_extent *extent = op->operands[0]->type.extent[op->attributes.axis];
+    const ir_order order = planned_order(machine, op);
     int64_t depth = -1;
+    if (order == IR_ORDER_CANONICAL)
+        return ceil_log2(count);
+    if (order != IR_ORDER_TREE)
+        return count > 0 ? count - 1 : 0;
     if (machine->plan != NULL && extent->kind == LAYOUT_EXTENT_SYMBOL)
         depth = deepest_axis(machine, machine->module->extents.symbols[extent->value].name, count);
     if (machine->plan != NULL && depth < 0)
@@ -178,8 +191,21 @@ static sim_number settle_special_sum(const sim_float_format *format, const line 
                         certain ? 0.0 : (double)INFINITY};
 }
 
+/* Nothing but -0.0, which a sum with a strict zero begins with. */
+static bool is_negative_zero(const line *of) {
+    for (int64_t i = 0; i < of->count; i++) {
+        sim_number a = line_number(of, i);
+        bool skipped = of->nan == IR_NAN_IGNORE && sim_is_certain_nan(a);
+        if (!skipped && (a.value != 0.0 || a.error != 0.0 || !signbit(a.value)))
+            return false;
+    }
+    return of->zero == IR_ZERO_STRICT;
+}
+
 static sim_number reduce_sum(const sim_float_format *format, const line *of) {
     float_sums sums = sums_of(of);
+    if (is_negative_zero(of))
+        return (sim_number){-0.0, 0.0};
     if (!isfinite(sums.magnitude) || !isfinite(sums.error))
         return settle_special_sum(format, of);
     if (sums_are_whole(format, of, sums))
@@ -282,7 +308,7 @@ static sim_number reduce_prod(const sim_float_format *format, const line *of) {
                             certain ? 0.0 : (double)INFINITY};
     }
     if (products.zero)
-        return (sim_number){0.0, 0.0};
+        return (sim_number){products.negative ? -0.0 : 0.0, 0.0};
     double relative = products.growth - 1.0 + (double)of->depth * format->unit * products.growth;
     double lost = may_vanish ? (double)of->depth * format->tiny * products.above : 0.0;
     double error = fabs(value) * relative + products.reach + lost;
@@ -304,7 +330,8 @@ static sim_number reduce_extreme(const line *of, double sign) {
         }
         double value = sign * a.value;
         loose |= sim_is_loose(a.error);
-        best = value > best ? value : best;
+        bool larger_zero = value == 0.0 && best == 0.0 && signbit(best) && !signbit(value);
+        best = value > best || larger_zero ? value : best;
         sure = value - a.error > sure ? value - a.error : sure;
         error = a.error > error ? a.error : error;
     }
@@ -373,7 +400,8 @@ static line line_of(const ir_op *op, const sim_tile *from, const int64_t positio
                   stride,
                   from->domain[axis],
                   depth,
-                  op->attributes.nan};
+                  op->attributes.nan,
+                  op->attributes.zero};
 }
 
 void sim_run_reduce(sim_machine *machine, const ir_op *op) {
@@ -383,7 +411,7 @@ void sim_run_reduce(sim_machine *machine, const ir_op *op) {
     int axis = op->attributes.axis;
     ir_monoid monoid = op->attributes.monoid;
     base_dtype state = ir_monoid_state(monoid, from->dtype);
-    int64_t depth = reduction_depth(machine, operand->type.extent[axis], from->domain[axis]);
+    int64_t depth = reduction_depth(machine, op, from->domain[axis]);
     for (int64_t i = 0; i < to->count; i++) {
         int64_t position[IR_MAX_RANK] = {0};
         sim_tile_position(to, i, position);

@@ -212,12 +212,20 @@ static void reduce_numbers(signature_tile_run *run, const ir_op *op, signature_t
     forget_mixtures(run, from, result);
 }
 
+/* max and min that tell the zeros apart join integers: what ignores NaN there is the identity. */
+static ir_opcode joining_opcode(const ir_attributes *attributes, base_dtype dtype) {
+    ir_nan nan = attributes->zero == IR_ZERO_STRICT ? IR_NAN_PROPAGATE : attributes->nan;
+    return signature_joining_opcode(attributes->monoid, nan, dtype);
+}
+
 /* A sum that ignores NaN compares each element with itself on the way: a partial result that it
  * meets is one source. */
 static signature met_by_reduction(const signature_tile_run *run, const ir_attributes *attributes,
                                   signature element) {
     const ir_monoid_info *info = ir_monoid_describe(attributes->monoid);
-    bool compares = attributes->nan == IR_NAN_IGNORE && info->combine_ignoring_nan == info->combine;
+    bool compares =
+        (attributes->nan == IR_NAN_IGNORE && info->combine_ignoring_nan == info->combine) ||
+        attributes->zero == IR_ZERO_STRICT;
     return compares ? signature_settled(run->setting->table, element) : element;
 }
 
@@ -248,7 +256,7 @@ static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_ti
     const signature_tile *from = signature_tile_of(run, op->operands[0]);
     const ir_attributes *attributes = &op->attributes;
     base_dtype dtype = ir_monoid_state(attributes->monoid, op->operands[0]->type.dtype);
-    ir_opcode opcode = signature_joining_opcode(attributes->monoid, attributes->nan, dtype);
+    ir_opcode opcode = joining_opcode(attributes, dtype);
     int64_t strides[IR_MAX_RANK] = {0};
     signature_walk walk = walk_of(from);
     reduced_strides(from, attributes->axis, strides);

@@ -9,7 +9,8 @@
  *     %f = fold max %r
  *
  * From what is folded, or combined without a fold, every way back through joins, loops and branches
- * ends at the identity; so does every way through scratch: what is put there is a partial result.
+ * ends at the identity; so does every way through scratch or a private array: what is put there is
+ * a partial result.
  * Reductions that need neither are not known as such here.
  */
 #include "verify/verify_internal.h"
@@ -21,7 +22,8 @@ typedef struct chain {
     const ir_op *end;              /* the fold or combine */
     int8_t *carry;                 /* by number of a joining op's result: 1 + its carry operand */
     const ir_region *around[NEST]; /* bodies of loops that are being followed */
-    int depth, work;
+    const ir_value *arrays[NEST];  /* private arrays, likewise */
+    int depth, array_count, work;
     const ir_value *entering; /* what joined last */
 } chain;
 
@@ -108,13 +110,15 @@ static bool branch_begins_well(chain *c, const ir_op *branch, const ir_value *re
     return i >= 0;
 }
 
-static bool puts_begin_well(chain *c, const ir_region *region, const ir_value *scratch) {
+/* What is put or pushed to the array. */
+static bool puts_begin_well(chain *c, const ir_region *region, const ir_value *array) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
-        if (op->opcode == IR_PUT && verify_op_is_formed(c->state, op) &&
-            op->operands[0] == scratch && !begins_well(c, ir_op_stored(op)))
+        bool writes = (op->opcode == IR_PUT || op->opcode == IR_PUSH) &&
+                      verify_op_is_formed(c->state, op) && op->operands[0] == array;
+        if (writes && !begins_well(c, op->opcode == IR_PUSH ? op->operands[2] : ir_op_stored(op)))
             return false;
         for (int i = 0; i < op->region_count; i++)
-            if (!puts_begin_well(c, op->regions[i], scratch))
+            if (!puts_begin_well(c, op->regions[i], array))
                 return false;
     }
     return true;
@@ -150,6 +154,19 @@ static bool get_begins_well(chain *c, const ir_op *get) {
     return filled && puts_behind_begin_well(c, ir_op_token(get), get->operands[0]);
 }
 
+/* Elements that wait in a private array begin a reduction each. */
+static bool pull_begins_well(chain *c, const ir_value *array) {
+    for (int i = 0; i < c->array_count; i++)
+        if (c->arrays[i] == array)
+            return true;
+    if (c->array_count == NEST)
+        return false;
+    c->arrays[c->array_count++] = array;
+    bool well = puts_begin_well(c, &c->state->module->body, array);
+    c->array_count--;
+    return well;
+}
+
 /* The same reduction, further in: its own chain is looked at where it stands. */
 static bool is_partial(const chain *c, const ir_op *op) {
     return (op->opcode == IR_FOLD || op->opcode == IR_COMBINE) &&
@@ -173,6 +190,10 @@ static bool begins_well(chain *c, const ir_value *value) {
         return branch_begins_well(c, op, value);
     if (op->opcode == IR_GET)
         return get_begins_well(c, op);
+    if (op->opcode == IR_PULL)
+        return pull_begins_well(c, op->operands[0]);
+    if (op->opcode == IR_RENAME)
+        return begins_well(c, op->operands[0]);
     if (is_partial(c, op))
         return true;
     if (op->opcode != joining_opcode(c->end))

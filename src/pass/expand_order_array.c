@@ -1,0 +1,160 @@
+/* Expansion of reductions in an order that no plan changes: elements that wait in a private array,
+ * a cell for each step of the axis, joined with the identity, so that to join another identity to
+ * them changes nothing.
+ *
+ *     right      for c: %a = add %s[count - 1 - c], %a
+ *     canonical  for h = 2^.., .. 2, 1: for j: %s[j] = add %s[j], %s[j + h]
+ *
+ * by which the most significant bits of the element's number are halved first; those that lanes and
+ * slots hold are the business of expand_order.c.
+ */
+#include "pass/expand_internal.h"
+
+enum { MOST_BITS = 32 /* of the logarithm's half */ };
+
+static bool is_walked(const expand_state *state, const ir_op *reduce) {
+    int axis = expand_reduce_axis(reduce);
+    return axis >= 0 && layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP);
+}
+
+bool expand_order_keeps(const expand_state *state, const ir_op *reduce) {
+    return (reduce->attributes.order == IR_ORDER_RIGHT ||
+            reduce->attributes.order == IR_ORDER_CANONICAL) &&
+           is_walked(state, reduce);
+}
+
+/* ---- the array ---- */
+void expand_order_begin(expand_state *state, const ir_op *reduce) {
+    ir_value **array = &state->array[reduce->results[0]->number];
+    if (!expand_order_keeps(state, reduce) || *array != NULL)
+        return;
+    const layout_extent *cells = expand_axis_steps(state, expand_reduce_axis(reduce));
+    base_dtype dtype = ir_monoid_state(reduce->attributes.monoid, reduce->operands[0]->type.dtype);
+    if (expand_zero_has_keys(reduce))
+        dtype = BASE_I32;
+    *array = expand_declare_cells(state, dtype == BASE_INDEX ? BASE_I64 : dtype,
+                                  expand_slots_of(state, reduce->operands[0]), cells,
+                                  reduce->results[0]->name);
+}
+
+static void push(expand_state *state, ir_value *array, ir_value *cell, ir_value *value) {
+    value = expand_splat(state, value, array->type.slots);
+    ir_build_op(&state->builder, IR_PUSH, 3, (ir_value *[]){array, cell, value}, 0, NULL, 0);
+}
+
+static ir_value *pull(expand_state *state, ir_value *array, ir_value *cell) {
+    ir_type type = array->type.slots > 0 ? ir_type_slots(array->type.dtype, array->type.slots)
+                                         : ir_type_uniform(array->type.dtype);
+    return ir_build_op(&state->builder, IR_PULL, 2, (ir_value *[]){array, cell}, 1, &type, 0)
+        ->results[0];
+}
+
+void expand_order_keep(expand_state *state, const expand_place *place, const ir_op *reduce,
+                       ir_value *value) {
+    ir_value *identity = expand_splat(state, expand_reduce_identity(state, reduce),
+                                      expand_slots_of(state, reduce->operands[0]));
+    push(state, state->array[reduce->results[0]->number], place->step[expand_reduce_axis(reduce)],
+         expand_reduce_join(state, reduce, identity, value));
+}
+
+/* ---- loops over the array ---- */
+typedef struct array_loop {
+    ir_op *op;
+    ir_region *outer;
+} array_loop;
+
+static ir_value *integer(expand_state *state, int64_t value) {
+    return ir_build_integer(&state->builder, BASE_I64, value);
+}
+
+static ir_value *binary(expand_state *state, ir_opcode opcode, ir_value *a, ir_value *b) {
+    return ir_build_binary(&state->builder, opcode, a, b);
+}
+
+/* A loop from 0 to `end`; *index and *carry (NULL: none) become those of its body. */
+static array_loop open_loop(expand_state *state, ir_value *end, ir_value **index,
+                            ir_value **carry) {
+    ir_value *operands[4] = {integer(state, 0), end, integer(state, 1)};
+    int carries = carry != NULL;
+    if (carries)
+        operands[3] = *carry;
+    ir_op *op = ir_build_op(&state->builder, IR_FOR, 3 + carries, operands, carries,
+                            carries ? &operands[3]->type : NULL, 1);
+    array_loop loop = {.op = op, .outer = state->builder.region};
+    state->builder.region = op->regions[0];
+    *index = ir_region_add_argument(state->module, op->regions[0], ir_type_uniform(BASE_I64), NULL);
+    if (carries)
+        *carry = ir_region_add_argument(state->module, op->regions[0], (*carry)->type, NULL);
+    return loop;
+}
+
+static ir_value *close_loop(expand_state *state, array_loop loop, ir_value *carry) {
+    ir_build_yield(&state->builder, carry != NULL, &carry);
+    state->builder.region = loop.outer;
+    return carry != NULL ? loop.op->results[0] : NULL;
+}
+
+/* How many cells have been filled: the steps of the sweep. */
+static ir_value *count_cells(expand_state *state, const ir_op *reduce) {
+    int axis = expand_reduce_axis(reduce);
+    bool found = false;
+    ir_value *domain = expand_common_domain(reduce->parent->owner, axis, &found);
+    ir_value *bound = domain != NULL
+                          ? state->value[domain->number]
+                          : ir_build_size(&state->builder, state->module->axes[axis].extent);
+    int64_t chunk = state->axis[axis].chunk;
+    if (chunk == 1)
+        return bound;
+    return binary(state, IR_FLOOR_DIV, binary(state, IR_ADD, bound, integer(state, chunk - 1)),
+                  integer(state, chunk));
+}
+
+/* The least l with 2^l >= count, by halving; 0 for counts below 2. */
+static ir_value *ceiling_logarithm(expand_state *state, ir_value *count) {
+    ir_builder *b = &state->builder;
+    ir_value *rest = binary(state, IR_SUB, count, integer(state, 1)), *zero = integer(state, 0);
+    ir_value *levels = zero;
+    for (int64_t bits = MOST_BITS; bits >= 1; bits /= 2) {
+        ir_value *more = binary(state, IR_LE, integer(state, INT64_C(1) << bits), rest);
+        levels =
+            binary(state, IR_ADD, levels, ir_build_select(b, more, integer(state, bits), zero));
+        rest = ir_build_select(b, more, binary(state, IR_SHR, rest, integer(state, bits)), rest);
+    }
+    ir_value *last = binary(state, IR_LE, integer(state, 1), rest);
+    return binary(state, IR_ADD, levels, ir_build_select(b, last, integer(state, 1), zero));
+}
+
+static void halve_array(expand_state *state, const ir_op *reduce, ir_value *array,
+                        ir_value *count) {
+    ir_value *levels = ceiling_logarithm(state, count), *level = NULL, *cell = NULL;
+    array_loop outer = open_loop(state, levels, &level, NULL);
+    ir_value *bits = binary(state, IR_SUB, binary(state, IR_SUB, levels, integer(state, 1)), level);
+    ir_value *half = binary(state, IR_SHL, integer(state, 1), bits);
+    ir_value *pairs = binary(state, IR_MINIMUM, half, binary(state, IR_SUB, count, half));
+    array_loop inner = open_loop(state, pairs, &cell, NULL);
+    ir_value *lower = pull(state, array, cell);
+    ir_value *upper = pull(state, array, binary(state, IR_ADD, cell, half));
+    push(state, array, cell, expand_reduce_join(state, reduce, lower, upper));
+    close_loop(state, inner, NULL);
+    close_loop(state, outer, NULL);
+}
+
+/* The state of all cells; the identity where there is none. */
+ir_value *expand_order_array(expand_state *state, const ir_op *reduce, ir_value *carry) {
+    ir_value *array = state->array[reduce->results[0]->number];
+    ir_value *count = count_cells(state, reduce), *index = NULL;
+    bool backwards = reduce->attributes.order == IR_ORDER_RIGHT;
+    if (!backwards)
+        halve_array(state, reduce, array, count);
+    ir_value *one = integer(state, 1);
+    array_loop loop =
+        open_loop(state, backwards ? count : binary(state, IR_MINIMUM, count, one), &index, &carry);
+    if (backwards) {
+        ir_value *last = binary(state, IR_SUB, count, one);
+        ir_value *element = pull(state, array, binary(state, IR_SUB, last, index));
+        carry = expand_reduce_join(state, reduce, element, carry);
+    } else {
+        carry = pull(state, array, index);
+    }
+    return close_loop(state, loop, carry);
+}
