@@ -25,6 +25,7 @@ static const planner_obstacle_row obstacle_rows[] = {
     [PLANNER_CONTROL_DIFFERS] = {"control-differs",
                                  "a bound, condition or domain differs between programs",
                                  "programs that go the same ways"},
+    [PLANNER_ONE_PROGRAM] = {"one-program", "there is one program", "a `program` axis"},
     [PLANNER_IN_PLACE] = {"in-place", "a tensor is read and stored", "outputs that are not read"},
 };
 
@@ -72,7 +73,9 @@ static bool note_op(void *pointer, ir_op *op) {
 static void find_overlaps(admit_state *s) {
     const ir_module *module = s->module;
     for (int i = 0; i < module->parameter_count; i++) {
-        if (s->stored[i] && s->read[i] && s->found->packing == PLANNER_NO_OBSTACLE) {
+        bool in_place = module->parameters[i].mode == IR_INOUT || (s->stored[i] && s->read[i]);
+        if (module->parameters[i].is_tensor && in_place &&
+            s->found->packing == PLANNER_NO_OBSTACLE) {
             s->found->packing = PLANNER_IN_PLACE;
             s->found->tensor = module->parameters[i].name;
         }
@@ -89,6 +92,8 @@ planner_admission planner_admit(const planner_state *state) {
                      .read = BASE_NEW_ARRAY(state->arena, bool, module->parameter_count),
                      .stored = BASE_NEW_ARRAY(state->arena, bool, module->parameter_count)};
     ir_region_walk((ir_region *)&module->body, note_op, &s);
+    if (module->program_count == 0)
+        found.packing = PLANNER_ONE_PROGRAM;
     for (int i = 0; i < state->axes.count; i++)
         found.widths += !state->axes.axes[i].is_program;
     const ir_op *divergent = analysis_divergent_op(module);

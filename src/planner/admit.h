@@ -17,6 +17,7 @@ typedef enum planner_obstacle {
     PLANNER_LANES_MEET,      /* two lanes may come to one cell, and nothing orders them */
     PLANNER_ORDERED,         /* a reduction asks for one worker a row, on every axis */
     PLANNER_CONTROL_DIFFERS, /* a bound, condition or domain differs between programs */
+    PLANNER_ONE_PROGRAM,     /* nothing to share a group with */
     PLANNER_IN_PLACE,        /* a program that is replayed would read what it has written */
     PLANNER_OBSTACLE_COUNT
 } planner_obstacle;

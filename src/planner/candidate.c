@@ -86,6 +86,14 @@ layout_axis planner_candidate_digits(const planner_program *program,
     return digits;
 }
 
+void planner_candidate_programs(const planner_program *program, const planner_candidate *candidate,
+                                layout_axis *digits) {
+    int64_t beside = program->state->machine->subgroup / candidate->lanes;
+    beside = candidate->subgroups > 1 ? 1 : beside < candidate->packed ? beside : candidate->packed;
+    push_digit(digits, LAYOUT_LANE, beside);
+    push_digit(digits, LAYOUT_SUBGROUP, candidate->packed / beside);
+}
+
 /* ---- the standard ---- */
 
 static planner_candidate standard_team(const planner_program *program) {
@@ -144,7 +152,9 @@ static const planner_refusal_row refusal_rows[] = {
     [PLANNER_REFUSED_GROUP] = {"group", "threads of a group", "at most"},
     [PLANNER_REFUSED_VECTOR] = {"vector", "neighbours of a worker", "1, 2, 4 or 8"},
     [PLANNER_REFUSED_UNROLL] = {"unroll", "chunks of a step", "1, 2, 4, 8 or 16"},
-    [PLANNER_REFUSED_PACKED] = {"packed", "programs of a group", "at most"},
+    [PLANNER_REFUSED_PACKED] = {"packed", "programs of a group", "a power of two; one on a cpu"},
+    [PLANNER_REFUSED_SHARING] = {"sharing", "programs of a group, which cannot share one",
+                                 "at most"},
     [PLANNER_REFUSED_RUNTIME] = {"runtime-width", "elements, known at the call alone",
                                  "a width that is known, for chunks in slots"},
     [PLANNER_REFUSED_SLOTS] = {"slots", "slots of a worker", "at most"},
@@ -194,13 +204,19 @@ static bool refuse_unroll(const planner_program *program, const planner_candidat
     return c->unroll > MOST_UNROLL || !is_power(c->unroll) || (!c->stepped && c->unroll > 1);
 }
 
-/* The lowering gives a group one row. */
+/* Programs lie on the lanes that a row leaves of a subgroup, then on subgroups. */
 static bool refuse_packed(const planner_program *program, const planner_candidate *c,
                           int64_t *found, int64_t *limit) {
-    (void)program;
+    (void)limit;
+    *found = c->packed;
+    return !is_power(c->packed) || (c->packed > 1 && !runs_teams(program));
+}
+
+static bool refuse_sharing(const planner_program *program, const planner_candidate *c,
+                           int64_t *found, int64_t *limit) {
     *found = c->packed;
     *limit = 1;
-    return c->packed != 1;
+    return c->packed > 1 && program->packing != PLANNER_NO_OBSTACLE;
 }
 
 static bool refuse_runtime(const planner_program *program, const planner_candidate *c,
@@ -259,6 +275,7 @@ void planner_candidate_check(const planner_program *program, planner_candidate *
         [PLANNER_REFUSED_VECTOR] = refuse_vector,
         [PLANNER_REFUSED_UNROLL] = refuse_unroll,
         [PLANNER_REFUSED_PACKED] = refuse_packed,
+        [PLANNER_REFUSED_SHARING] = refuse_sharing,
         [PLANNER_REFUSED_RUNTIME] = refuse_runtime,
         [PLANNER_REFUSED_SLOTS] = refuse_slots,
         [PLANNER_REFUSED_STEPS] = refuse_steps,

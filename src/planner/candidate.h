@@ -45,6 +45,7 @@ typedef enum planner_refusal {
     PLANNER_REFUSED_VECTOR,
     PLANNER_REFUSED_UNROLL,
     PLANNER_REFUSED_PACKED,
+    PLANNER_REFUSED_SHARING,
     PLANNER_REFUSED_RUNTIME,
     PLANNER_REFUSED_SLOTS,
     PLANNER_REFUSED_STEPS,
@@ -84,6 +85,9 @@ int64_t planner_candidate_workers(const planner_candidate *candidate);
 /* Digits of the lane axis. */
 layout_axis planner_candidate_digits(const planner_program *program,
                                      const planner_candidate *candidate);
+/* Appends those of the axis of programs that shares groups, below its group digit. */
+void planner_candidate_programs(const planner_program *program, const planner_candidate *candidate,
+                                layout_axis *digits);
 /* Slots of a worker in one step, of the lane axis. */
 int64_t planner_candidate_slots(const planner_program *program, const planner_candidate *candidate);
 

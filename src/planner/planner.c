@@ -80,8 +80,9 @@ layout_axis planner_step_digits(const planner_state *state, const layout_extent 
     return digits;
 }
 
-/* `program_lanes` go to the last program axis; `row` are the digits of the lane axis. */
-static void set_axes(planner_state *state, int64_t program_lanes, const layout_axis *row) {
+/* `row` are the digits of the lane axis, `shared` those of the last program axis below the group
+ * digit. */
+static void set_axes(planner_state *state, const layout_axis *shared, const layout_axis *row) {
     for (int i = 0; i < state->axes.count; i++)
         ir_plan_add(state->arena, state->plan, IR_PLAN_AXIS, state->axes.axes[i].anchor);
     ir_plan_line *lines = state->plan->of[IR_PLAN_AXIS].lines;
@@ -93,8 +94,8 @@ static void set_axes(planner_state *state, int64_t program_lanes, const layout_a
         const analysis_axis *axis = &state->axes.axes[i];
         layout_axis *digits = &lines[i].digits;
         if (axis->is_program) {
-            if (program_lanes > 1 && axis->program == state->module->program_count - 1)
-                push_digit(digits, LAYOUT_LANE, program_lanes);
+            if (shared != NULL && axis->program == state->module->program_count - 1)
+                *digits = *shared;
             push_digit(digits, LAYOUT_GROUP, 0);
         } else {
             *digits = row != NULL && i == state->lane_axis
@@ -153,9 +154,9 @@ static void begin_plan(planner_state *state) {
     set_conditions(state);
 }
 
-static ir_plan *write_plan(planner_state *state, int64_t program_lanes) {
+static ir_plan *write_plan(planner_state *state, const layout_axis *shared) {
     begin_plan(state);
-    set_axes(state, program_lanes, NULL);
+    set_axes(state, shared, NULL);
     planner_keep(state, NULL);
     set_lines(state);
     return state->plan;
@@ -164,14 +165,18 @@ static ir_plan *write_plan(planner_state *state, int64_t program_lanes) {
 static ir_plan *plan_fallback(planner_state *state) {
     state->lane_axis = -1;
     bool packs = state->module->program_count > 0 && analysis_divergent_op(state->module) == NULL;
-    return write_plan(state, packs ? state->machine->subgroup : 1);
+    layout_axis lanes = {0};
+    if (packs && state->machine->subgroup > 1)
+        push_digit(&lanes, LAYOUT_LANE, state->machine->subgroup);
+    return write_plan(state, &lanes);
 }
 
 static ir_plan *plan_candidate(planner_program *program, const planner_candidate *candidate) {
     planner_state *state = program->state;
-    layout_axis row = planner_candidate_digits(program, candidate);
+    layout_axis row = planner_candidate_digits(program, candidate), shared = {0};
+    planner_candidate_programs(program, candidate, &shared);
     begin_plan(state);
-    set_axes(state, 1, &row);
+    set_axes(state, &shared, &row);
     planner_keep(state, candidate->storages);
     set_lines(state);
     return state->plan;
@@ -251,6 +256,7 @@ static ir_plan *plan_row(planner_state *state, const planner_options *options,
     *standard = planner_candidate_standard(program);
     standard->storages = planner_storages_find(program, PLANNER_KEEP_MIXED, standard->stepped);
     report->program = program;
+    program->packing = report->admission.packing;
     report->model = choose_model(program, options, standard);
     report->coefficients = options->coefficients;
     bool free = planner_setting_is_free(&setting);
@@ -283,7 +289,7 @@ ir_plan *planner_choose(base_arena *arena, const ir_module *module, const machin
     state->owners = planner_owners_are_fixed(state);
     if (state->owners || family == PLANNER_FALLBACK) {
         report->kind = state->owners ? PLANNER_BY_TEXT : PLANNER_BY_REQUEST;
-        return state->owners ? write_plan(state, 1) : plan_fallback(state);
+        return state->owners ? write_plan(state, NULL) : plan_fallback(state);
     }
     report->admission = planner_admit(state);
     if (report->admission.row == PLANNER_NO_OBSTACLE) {

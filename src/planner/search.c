@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { MOST_CHOICES = 64 };
+enum { MOST_CHOICES = 64, PACKED_THREADS = 256, MOST_PACKED = 8 };
 
 typedef struct choice_list {
     int64_t value[MOST_CHOICES];
@@ -149,6 +149,23 @@ static choice_list list_workers(const search_state *s) {
     return list;
 }
 
+/* Programs of a group: as many as fill subgroups, up to eight, or a group of 256 threads. Rows of
+ * several subgroups share a group only where something is known of what a group costs. */
+static choice_list list_packed(const search_state *s, int64_t workers) {
+    const planner_program *program = s->program;
+    int64_t fills = program->state->machine->subgroup / workers;
+    choice_list list = powers(1, s->setting->packed);
+    bool alone = fills == 0 && program->device.registers == 0;
+    if (s->setting->packed != 0 || !runs_teams(s) || alone ||
+        program->packing != PLANNER_NO_OBSTACLE)
+        return list;
+    for (int64_t p = fills > 1 ? fills : 2;
+         p * workers <= PACKED_THREADS && p <= program->programs && (p <= MOST_PACKED || fills > 1);
+         p *= 2)
+        list_add(&list, p);
+    return list;
+}
+
 /* ---- candidates ---- */
 
 static bool same_storages(const search_state *s, const planner_storages *a,
@@ -251,9 +268,10 @@ planner_search *planner_search_run(planner_program *program, const planner_setti
     s.search = BASE_NEW(program->state->arena, planner_search);
     *s.search = (planner_search){.best = -1, .model = model};
     find_storages(&s);
-    choice_list workers = list_workers(&s), packed = powers(1, setting->packed);
+    choice_list workers = list_workers(&s);
     choice_list vectors = powers(runs_teams(&s) ? 8 : 1, setting->vector);
-    for (int w = 0; w < workers.count; w++)
+    for (int w = 0; w < workers.count; w++) {
+        choice_list packed = list_packed(&s, workers.value[w]);
         for (int v = 0; v < vectors.count; v++)
             for (int p = 0; p < packed.count; p++) {
                 int64_t lanes = workers.value[w] < subgroup ? workers.value[w] : subgroup;
@@ -265,5 +283,6 @@ planner_search *planner_search_run(planner_program *program, const planner_setti
                     form.lanes = workers.value[w], form.subgroups = 1; /* refused by its rule */
                 add_forms(&s, form);
             }
+    }
     return s.search;
 }

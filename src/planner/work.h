@@ -12,6 +12,7 @@
 #ifndef PLANNER_WORK_H
 #define PLANNER_WORK_H
 
+#include "planner/admit.h"
 #include "planner/cost/cost.h"
 #include "planner/planner_internal.h"
 
@@ -84,12 +85,13 @@ typedef struct planner_scalar {
 /* A module looked at for all its candidates. */
 typedef struct planner_program {
     planner_state *state;
-    planner_size *sizes; /* by symbol */
-    int64_t *values;     /* the same, as layout_extent_evaluate takes them */
-    int64_t programs;    /* of the class: a power of two, or as many as fill any machine */
-    bool programs_taken; /* not from the call */
-    bool trips_taken;    /* a loop whose bounds only the data knows counts once */
-    bool canonical;      /* a reduction of the lane axis has the canonical order */
+    planner_size *sizes;      /* by symbol */
+    int64_t *values;          /* the same, as layout_extent_evaluate takes them */
+    int64_t programs;         /* of the class: a power of two, or as many as fill any machine */
+    bool programs_taken;      /* not from the call */
+    bool trips_taken;         /* a loop whose bounds only the data knows counts once */
+    planner_obstacle packing; /* why programs may not share a group */
+    bool canonical;           /* a reduction of the lane axis has the canonical order */
     cost_machine device;
     bool known;              /* the row has a known length: chunks may lie in slots */
     int64_t extent;          /* of the lane axis; 1 when there is none */
