@@ -281,6 +281,10 @@ void cli_explain_json(base_text *out, const compile_report *report) {
     base_json json = base_json_begin(out);
     base_json_object(&json, NULL);
     write_head(&json, report);
+    if (report->planning != NULL)
+        cli_explain_choice_json(&json, report->planning);
+    else
+        base_json_null(&json, "planned");
     write_values(&json, report);
     write_conversions(&json, report);
     write_optimizations(&json, report);

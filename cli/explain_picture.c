@@ -128,6 +128,8 @@ void cli_explain_page(base_text *out, const compile_report *report) {
     cli_layout_page_begin(out, title.bytes);
     cli_layout_page_words(out, "pre", text.bytes);
     write_pictures(out, report);
+    if (report->planning != NULL)
+        cli_explain_choice_table(out, report->planning);
     cli_layout_page_words(out, "h2", "The plan");
     cli_layout_page_words(out, "pre", plan.bytes);
     if (report->module->source != NULL) {

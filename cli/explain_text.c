@@ -496,6 +496,8 @@ void cli_explain_text(base_text *out, const compile_report *report) {
     page p = {.out = out, .report = report};
     write_head(&p);
     write_erased(&p);
+    if (report->planning != NULL)
+        cli_explain_choice_text(out, report->planning);
     write_owners(&p);
     write_conversions(&p);
     write_rewritten(&p);
@@ -505,4 +507,6 @@ void cli_explain_text(base_text *out, const compile_report *report) {
     write_indices(&p);
     write_barriers(&p);
     write_arrays(&p);
+    if (report->planning != NULL)
+        cli_explain_prices_text(out, report->planning);
 }

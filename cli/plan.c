@@ -9,6 +9,8 @@
  */
 #include "plan.h"
 
+#include "candidates.h"
+
 #include "output.h"
 
 #include "base/json.h"
@@ -50,49 +52,7 @@ int cli_plan_options(cli_job *job, planner_options *options) {
     return read ? CLI_EXIT_DIAGNOSTICS : CLI_EXIT_SYSTEM;
 }
 
-/* ---- candidates in their order ---- */
-
-typedef struct ranked {
-    const planner_candidate *candidate;
-    int64_t number; /* in the search */
-} ranked;
-
-/* By price, then as the search came to them; what has no price last. */
-static int compare_ranks(const void *left, const void *right) {
-    const ranked *a = left, *b = right;
-    if (a->candidate->priced != b->candidate->priced)
-        return a->candidate->priced ? -1 : 1;
-    if (a->candidate->price != b->candidate->price)
-        return a->candidate->price < b->candidate->price ? -1 : 1;
-    return a->number < b->number ? -1 : 1;
-}
-
-static ranked *order_of(base_arena *arena, const planner_search *search) {
-    ranked *order = BASE_NEW_ARRAY(arena, ranked, search->count);
-    for (int64_t i = 0; i < search->count; i++)
-        order[i] = (ranked){.candidate = &search->candidates[i], .number = i};
-    qsort(order, (size_t)search->count, sizeof *order, compare_ranks);
-    return order;
-}
-
 /* ---- text ---- */
-
-/* Two digits behind the point. */
-static void write_amount(base_text *out, double amount, int width) {
-    char digits[40];
-    double limited = amount < 1e12 ? amount : 1e12;
-    int64_t hundredths = (int64_t)(limited * 100 + 0.5);
-    snprintf(digits, sizeof digits, "%lld.%02lld", (long long)(hundredths / 100),
-             (long long)(hundredths % 100));
-    base_text_format(out, "%*s", width, digits);
-}
-
-static void write_estimate(base_text *out, const cost_estimate *estimate) {
-    for (int i = 0; i < estimate->cause_count; i++) {
-        base_text_format(out, "%s%s ", i > 0 ? " + " : "", estimate->causes[i].name);
-        write_amount(out, estimate->causes[i].amount, 0);
-    }
-}
 
 static void write_sizes(base_text *out, const planner_program *program) {
     const layout_extents *pool = &program->state->module->extents;
@@ -114,49 +74,22 @@ static void write_candidate(base_text *out, const planner_report *report, int64_
                             const planner_candidate *c) {
     cost_estimate estimate = planner_price(report->program, c, report->model, report->coefficients);
     base_text_format(out, "%5lld ", (long long)rank);
-    write_amount(out, c->price, 12);
+    cli_candidates_amount(out, c->price, 12);
     base_text_format(out, "%6lld%4lld%4lld%4lld  %-5s %-10s ",
                      (long long)planner_candidate_workers(c), (long long)c->vector,
                      (long long)c->unroll, (long long)c->packed, c->stepped ? "step" : "slot",
                      planner_keeping_name(c->keeping));
     if (estimate.available)
-        write_estimate(out, &estimate);
+        cli_candidates_estimate(out, &estimate);
     else
         base_text_format(out, "no price: %s is not known", estimate.missing);
     base_text_string(out, "\n");
 }
 
-/* By reason: how many, and the range of what was found. */
-static void write_refusals(base_text *out, const planner_search *search) {
-    for (int reason = PLANNER_LEGAL + 1; reason < PLANNER_REFUSAL_COUNT; reason++) {
-        int64_t count = 0, least = INT64_MAX, most = 0, limit = 0;
-        for (int64_t i = 0; i < search->count; i++) {
-            const planner_candidate *c = &search->candidates[i];
-            if ((int)c->refusal != reason)
-                continue;
-            count++;
-            least = c->found < least ? c->found : least;
-            most = c->found > most ? c->found : most;
-            limit = c->limit > limit ? c->limit : limit;
-        }
-        const planner_refusal_row *row = planner_refusal_describe((planner_refusal)reason);
-        if (count == 0)
-            continue;
-        base_text_format(out, "refused %6lld  %-14s %lld", (long long)count, row->slug,
-                         (long long)least);
-        if (most != least)
-            base_text_format(out, " to %lld", (long long)most);
-        base_text_format(out, " %s: %s", row->what, row->expected);
-        if (limit > 0)
-            base_text_format(out, " %lld", (long long)limit);
-        base_text_string(out, "\n");
-    }
-}
-
 static void write_all(base_text *out, const cli_job *job) {
     const planner_report *report = &job->compiled.planning;
     const planner_search *search = report->search;
-    ranked *order = order_of(out->arena, search);
+    cli_ranked *order = cli_candidates_order(out->arena, search);
     base_text_format(out, "%s on %s, priced by %s: ", job->compiled.plan->kernel,
                      job->machine->name, cost_model_name(report->model));
     int64_t legal = 0;
@@ -169,7 +102,12 @@ static void write_all(base_text *out, const cli_job *job) {
     for (int64_t i = 0, rank = 0; i < search->count; i++)
         if (order[i].candidate->refusal == PLANNER_LEGAL)
             write_candidate(out, report, ++rank, order[i].candidate);
-    write_refusals(out, search);
+    for (int reason = PLANNER_LEGAL + 1; reason < PLANNER_REFUSAL_COUNT; reason++) {
+        base_text line;
+        base_text_init(&line, out->arena);
+        if (cli_candidates_refusal(&line, search, (planner_refusal)reason))
+            base_text_format(out, "refused %s\n", line.bytes);
+    }
 }
 
 static void write_note(base_text *out, const cli_job *job) {
@@ -216,94 +154,6 @@ static void json_admission(base_json *json, const planner_admission *found) {
     base_json_close(json);
 }
 
-static void json_estimate(base_json *json, const char *model, const cost_estimate *estimate) {
-    base_json_object(json, model);
-    if (!estimate->available) {
-        base_json_string(json, "missing", estimate->missing);
-    } else {
-        base_json_real(json, "total", estimate->total);
-        base_json_bool(json, "is_time", estimate->is_time);
-        base_json_array(json, "causes");
-        for (int i = 0; i < estimate->cause_count; i++) {
-            base_json_object(json, NULL);
-            base_json_string(json, "name", estimate->causes[i].name);
-            base_json_real(json, "amount", estimate->causes[i].amount);
-            base_json_close(json);
-        }
-        base_json_close(json);
-    }
-    base_json_close(json);
-}
-
-static void json_facts(base_json *json, const planner_report *report, const planner_candidate *c) {
-    cost_facts facts;
-    const char *name;
-    int64_t value;
-    planner_facts_find(report->program, c, &facts);
-    base_json_object(json, "features");
-    for (int i = 0; planner_fact_at(&facts, i, &name, &value); i++)
-        base_json_integer(json, name, value);
-    base_json_array(json, "domains");
-    for (int i = 0; i < facts.domain_count; i++) {
-        base_json_object(json, NULL);
-        base_json_integer(json, "elements", facts.domains[i].elements);
-        base_json_integer(json, "times", facts.domains[i].times);
-        base_json_close(json);
-    }
-    base_json_close(json);
-    base_json_close(json);
-    base_json_object(json, "prices");
-    for (int i = 0; cost_model_name((cost_model)i) != NULL; i++) {
-        cost_estimate estimate =
-            planner_price(report->program, c, (cost_model)i, report->coefficients);
-        json_estimate(json, cost_model_name((cost_model)i), &estimate);
-    }
-    base_json_close(json);
-}
-
-static void json_storages(base_json *json, base_arena *arena, const planner_report *report,
-                          const planner_candidate *c) {
-    const analysis_sweeps *sweeps = &report->program->state->sweeps;
-    base_json_array(json, "storage");
-    for (int64_t i = 0; i < sweeps->crossing_count; i++) {
-        base_json_object(json, NULL);
-        base_json_string(json, "value", analysis_value_anchor(arena, sweeps->crossings[i]));
-        base_json_string(json, "kept", ir_storage_name(c->storages->storage[i]));
-        if (c->storages->outputs[i] != NULL)
-            base_json_string(json, "of", c->storages->outputs[i]->anchor);
-        base_json_close(json);
-    }
-    base_json_close(json);
-}
-
-static void json_candidate(base_json *json, base_arena *arena, const planner_report *report,
-                           const planner_candidate *c, bool chosen) {
-    base_json_object(json, NULL);
-    base_json_integer(json, "w", planner_candidate_workers(c));
-    base_json_integer(json, "s", c->subgroups);
-    base_json_integer(json, "v", c->vector);
-    base_json_integer(json, "u", c->unroll);
-    base_json_integer(json, "p", c->packed);
-    base_json_string(json, "chunk", c->stepped ? "step" : "slot");
-    base_json_string(json, "keep", planner_keeping_name(c->keeping));
-    if (c->refusal != PLANNER_LEGAL) {
-        const planner_refusal_row *row = planner_refusal_describe(c->refusal);
-        base_json_object(json, "refused");
-        base_json_string(json, "slug", row->slug);
-        base_json_integer(json, "found", c->found);
-        base_json_string(json, "what", row->what);
-        base_json_string(json, "expected", row->expected);
-        if (c->limit > 0)
-            base_json_integer(json, "limit", c->limit);
-        base_json_close(json);
-    } else {
-        base_json_bool(json, "chosen", chosen);
-        json_storages(json, arena, report, c);
-        json_facts(json, report, c);
-    }
-    base_json_close(json);
-}
-
 static void write_json(base_text *out, const cli_job *job) {
     const planner_report *report = &job->compiled.planning;
     const planner_search *search = report->search;
@@ -316,7 +166,7 @@ static void write_json(base_text *out, const cli_job *job) {
     json_admission(&json, &report->admission);
     base_json_array(&json, "candidates");
     for (int64_t i = 0; i < search->count; i++)
-        json_candidate(&json, out->arena, report, &search->candidates[i], i == search->best);
+        cli_candidates_json(&json, out->arena, report, &search->candidates[i], i == search->best);
     base_json_close(&json);
     base_json_close(&json);
     base_text_string(out, "\n");

@@ -83,6 +83,8 @@ static bool compile_levels(const compile_request *request, compile_result *resul
     if (report && good && !runner.stopped)
         result->report = compile_report_make(&result->arena, request->machine, result->plan,
                                              &result->log, result->tile, mapped, result->module);
+    if (result->report != NULL && request->plan == NULL)
+        result->report->planning = &result->planning;
     return good;
 }
 

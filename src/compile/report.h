@@ -20,6 +20,7 @@
 #include "layout/memory.h"
 #include "machine/machine.h"
 #include "pass/pass.h"
+#include "planner/planner.h"
 
 /* A tile value of the canonical program and who owns its elements. */
 typedef struct compile_report_value {
@@ -129,7 +130,8 @@ typedef struct compile_report {
     uint64_t plan_hash, canonical_hash;
     const ir_module *module; /* level thread */
     const ir_plan *plan;
-    const pass_log *log; /* conversions that were not needed; erased layouts */
+    const planner_report *planning; /* why the plan is what it is; NULL: it was given */
+    const pass_log *log;            /* conversions that were not needed; erased layouts */
     int64_t threads, subgroups;
     bool by_team;       /* accesses are counted for all lanes together, whose neighbours a register
                            of a cpu reaches at once */

@@ -1,0 +1,261 @@
+/* Why the plan is what it is: the planner's reasons in the report of `croft explain`.
+ *
+ *       planned     row program: 1 width, 2 reductions, 2 tiles used in several passes
+ *       predicted   71.36 us by cuda = launch 0.53 + memory 62.52 + ..
+ *       next best   71.39 us  w=128 v=2 u=1 p=1 slot, again
+ *       refused     24  slots          128 to 4096 slots of a worker: at most 64
+ *
+ * Prices are of a whole launch; what only the call knows is taken at a value, which is said.
+ */
+#include "explain.h"
+
+#include "candidates.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { LABEL_WIDTH = 12, NEXT_BEST = 3, PAGE_CANDIDATES = 24, BAR_PIXELS = 200 };
+
+static void write_label(base_text *out, const char *label) {
+    base_text_format(out, "  %-*s", LABEL_WIDTH, label);
+}
+
+/* ---- what the search found ---- */
+
+/* Of all candidates, where the planner took the standard plan without looking at others. */
+static const planner_search *search_of(const planner_report *planning) {
+    planner_setting all;
+    base_diagnostics *nothing = NULL;
+    if (planning->search != NULL)
+        return planning->search;
+    planner_setting_parse(NULL, &all, nothing);
+    return planner_search_run(planning->program, &all, planning->model, planning->coefficients);
+}
+
+static bool is_chosen(const planner_report *planning, const planner_candidate *candidate) {
+    const planner_candidate *chosen = &planning->chosen;
+    return candidate->lanes == chosen->lanes && candidate->subgroups == chosen->subgroups &&
+           candidate->vector == chosen->vector && candidate->unroll == chosen->unroll &&
+           candidate->packed == chosen->packed && candidate->stepped == chosen->stepped &&
+           candidate->keeping == chosen->keeping;
+}
+
+static void write_choice(base_text *out, const planner_candidate *c) {
+    base_text_format(out, "w=%lld v=%lld u=%lld p=%lld %s, %s",
+                     (long long)planner_candidate_workers(c), (long long)c->vector,
+                     (long long)c->unroll, (long long)c->packed, c->stepped ? "step" : "slot",
+                     planner_keeping_name(c->keeping));
+}
+
+static void write_price(base_text *out, const planner_report *planning, double price) {
+    cli_candidates_amount(out, price, 0);
+    base_text_string(out, planning->model == COST_ANALYTIC ? "" : " us");
+}
+
+/* ---- text ---- */
+
+static void write_count(base_text *out, int64_t count, const char *what) {
+    if (count > 0)
+        base_text_format(out, "%s%lld %s%s", out->length > 0 ? ", " : "", (long long)count, what,
+                         count == 1 ? "" : "s");
+}
+
+static void write_admitted(base_text *out, const planner_report *planning) {
+    const planner_admission *found = &planning->admission;
+    base_text counts;
+    base_text_init(&counts, out->arena);
+    write_count(&counts, found->widths, "width");
+    write_count(&counts, found->reductions, "reduction");
+    write_count(&counts, found->loads, "load");
+    write_count(&counts, found->stores, "store");
+    write_count(&counts, found->gathers, "gather");
+    if (found->kept > 0)
+        base_text_format(&counts, ", %lld tile%s used in several passes", (long long)found->kept,
+                         found->kept == 1 ? "" : "s");
+    write_label(out, "planned");
+    base_text_format(out, "row program, admitted: %s\n", counts.bytes);
+    if (found->packing == PLANNER_NO_OBSTACLE)
+        return;
+    write_label(out, "");
+    base_text_format(out, "its programs cannot share a group: %s\n",
+                     planner_obstacle_describe(found->packing)->reason);
+}
+
+static void write_taken(base_text *out, const planner_program *program) {
+    const layout_extents *pool = &program->state->module->extents;
+    const char *before = ", with ";
+    for (int64_t i = 0; i < pool->symbol_count; i++) {
+        if (pool->symbols[i].known)
+            continue;
+        base_text_format(out, "%s%s = %lld", before, pool->symbols[i].name,
+                         (long long)program->sizes[i].value);
+        before = ", ";
+    }
+}
+
+/* What makes a hundredth of the price or more, and the rest together. */
+static void write_causes(base_text *out, const cost_estimate *estimate) {
+    double rest = estimate->total;
+    const char *before = "= ";
+    for (int i = 0; i < estimate->cause_count; i++) {
+        const cost_cause *cause = &estimate->causes[i];
+        if (cause->amount < estimate->total / 100)
+            continue;
+        base_text_format(out, "%s%s ", before, cause->name);
+        cli_candidates_amount(out, cause->amount, 0);
+        before = " + ";
+        rest -= cause->amount;
+    }
+    if (rest >= 0.005) {
+        base_text_format(out, "%sothers ", before);
+        cli_candidates_amount(out, rest, 0);
+    }
+    base_text_string(out, "\n");
+}
+
+static void write_predicted(base_text *out, const planner_report *planning) {
+    cost_estimate estimate = planner_price(planning->program, &planning->chosen, planning->model,
+                                           planning->coefficients);
+    write_label(out, "predicted");
+    if (!estimate.available) {
+        base_text_format(out, "nothing: %s is not known\n", estimate.missing);
+        return;
+    }
+    write_price(out, planning, estimate.total);
+    base_text_format(out, " by %s", cost_model_name(planning->model));
+    write_taken(out, planning->program);
+    base_text_string(out, "\n");
+    write_label(out, "");
+    write_causes(out, &estimate);
+}
+
+static void write_others(base_text *out, const planner_report *planning,
+                         const planner_search *search) {
+    const cli_ranked *order = cli_candidates_order(out->arena, search);
+    const char *label = "next best";
+    for (int64_t i = 0, written = 0; i < search->count && written < NEXT_BEST; i++) {
+        const planner_candidate *c = order[i].candidate;
+        if (c->refusal != PLANNER_LEGAL || !c->priced || is_chosen(planning, c))
+            continue;
+        write_label(out, label);
+        write_price(out, planning, c->price);
+        base_text_string(out, "  ");
+        write_choice(out, c);
+        base_text_string(out, "\n");
+        label = "";
+        written++;
+    }
+    label = "refused";
+    for (int reason = PLANNER_LEGAL + 1; reason < PLANNER_REFUSAL_COUNT; reason++) {
+        base_text line;
+        base_text_init(&line, out->arena);
+        if (!cli_candidates_refusal(&line, search, (planner_refusal)reason))
+            continue;
+        write_label(out, label);
+        base_text_format(out, "%s\n", line.bytes + strspn(line.bytes, " "));
+        label = "";
+    }
+}
+
+void cli_explain_choice_text(base_text *out, const planner_report *planning) {
+    switch (planning->kind) {
+    case PLANNER_BY_SEARCH:
+        write_admitted(out, planning);
+        return;
+    case PLANNER_BY_OBSTACLE:
+        write_label(out, "planned");
+        base_text_format(out, "programs side by side; no row plan: %s [%s]\n",
+                         planner_obstacle_describe(planning->admission.row)->reason,
+                         planner_obstacle_describe(planning->admission.row)->slug);
+        return;
+    case PLANNER_BY_TEXT:
+        write_label(out, "planned");
+        base_text_string(out, "as the kernel's text fixes who owns what\n");
+        return;
+    case PLANNER_BY_REQUEST:
+        write_label(out, "planned");
+        base_text_string(out, "programs side by side, as was asked for\n");
+        return;
+    }
+}
+
+void cli_explain_prices_text(base_text *out, const planner_report *planning) {
+    if (planning->kind != PLANNER_BY_SEARCH)
+        return;
+    write_predicted(out, planning);
+    write_others(out, planning, search_of(planning));
+}
+
+/* ---- json ---- */
+
+void cli_explain_choice_json(base_json *json, const planner_report *planning) {
+    static const char *const kinds[] = {[PLANNER_BY_SEARCH] = "search",
+                                        [PLANNER_BY_TEXT] = "text",
+                                        [PLANNER_BY_REQUEST] = "request",
+                                        [PLANNER_BY_OBSTACLE] = "obstacle"};
+    base_arena *arena = json->out->arena;
+    base_json_object(json, "planned");
+    base_json_string(json, "by", kinds[planning->kind]);
+    base_json_string(json, "obstacle",
+                     planning->kind == PLANNER_BY_OBSTACLE
+                         ? planner_obstacle_describe(planning->admission.row)->slug
+                         : NULL);
+    if (planning->kind == PLANNER_BY_SEARCH) {
+        const planner_search *search = search_of(planning);
+        const cli_ranked *order = cli_candidates_order(arena, search);
+        base_json_string(json, "model", cost_model_name(planning->model));
+        base_json_array(json, "chosen");
+        cli_candidates_json(json, arena, planning, &planning->chosen, true);
+        base_json_close(json);
+        base_json_array(json, "next_best");
+        for (int64_t i = 0, written = 0; i < search->count && written < NEXT_BEST; i++) {
+            const planner_candidate *c = order[i].candidate;
+            if (c->refusal != PLANNER_LEGAL || !c->priced || is_chosen(planning, c))
+                continue;
+            cli_candidates_json(json, arena, planning, c, false);
+            written++;
+        }
+        base_json_close(json);
+        int64_t legal = 0;
+        for (int64_t i = 0; i < search->count; i++)
+            legal += search->candidates[i].refusal == PLANNER_LEGAL;
+        base_json_integer(json, "candidates", legal);
+        base_json_integer(json, "refused", search->count - legal);
+    }
+    base_json_close(json);
+}
+
+/* ---- the table of a page ---- */
+
+static void write_row(base_text *out, const planner_report *planning, const planner_candidate *c,
+                      double most) {
+    cost_estimate estimate =
+        planner_price(planning->program, c, planning->model, planning->coefficients);
+    base_text_string(out, is_chosen(planning, c) ? "<tr><th>chosen</th><td>" : "<tr><td></td><td>");
+    write_price(out, planning, c->price);
+    base_text_format(out, "</td><td><div style=\"width:%dpx;height:.7em;background:#4a7ebb\">",
+                     most > 0 ? (int)(c->price / most * BAR_PIXELS) : 0);
+    base_text_string(out, "</div></td><td>");
+    write_choice(out, c);
+    base_text_string(out, "</td><td>");
+    cli_candidates_estimate(out, &estimate);
+    base_text_string(out, "</td></tr>\n");
+}
+
+void cli_explain_choice_table(base_text *out, const planner_report *planning) {
+    if (planning->kind != PLANNER_BY_SEARCH)
+        return;
+    const planner_search *search = search_of(planning);
+    const cli_ranked *order = cli_candidates_order(out->arena, search);
+    double most = 0;
+    for (int64_t i = 0; i < search->count && i < PAGE_CANDIDATES; i++)
+        most = order[i].candidate->priced && order[i].candidate->price > most
+                   ? order[i].candidate->price
+                   : most;
+    base_text_string(out, "<h2>Candidates</h2>\n<table>\n<tr><th></th><th>price</th><th></th>"
+                          "<th>plan</th><th>because</th></tr>\n");
+    for (int64_t i = 0; i < search->count && i < PAGE_CANDIDATES; i++)
+        if (order[i].candidate->refusal == PLANNER_LEGAL && order[i].candidate->priced)
+            write_row(out, planning, order[i].candidate, most);
+    base_text_string(out, "</table>\n");
+}
