@@ -19,8 +19,8 @@ void cli_explain_picture(base_text *out, const compile_report *report,
  * the plan, the kernel's file. */
 void cli_explain_page(base_text *out, const compile_report *report);
 
-/* explain_choice.c: why the plan is what it is, in each form; the table is HTML. In the text, what was
- * found of the program stands first, prices last. */
+/* explain_choice.c: why the plan is what it is, in each form; the table is HTML. In the text, what
+ * was found of the program stands first, prices last. */
 void cli_explain_choice_text(base_text *out, const planner_report *planning);
 void cli_explain_prices_text(base_text *out, const planner_report *planning);
 void cli_explain_choice_json(base_json *json, const planner_report *planning);
