@@ -8,7 +8,8 @@ tier: check-gpu
 * Each example runs on the device at each edge width, by a row plan and by the fallback, with
   --check: the FP64 reference, and guards around the outputs in the device's memory. Its outputs
   must have the bits that the simulator gives by the same plan; one NaN is as good as another.
-* Examples of one row a program run by plans whose rows are shifted to whole vectors, too.
+* Examples of one row a program run by plans whose rows are shifted to whole vectors, too, and by
+  plans whose rows share a subgroup or a group.
 * Some run again with arrays that begin one element past an aligned address, and with conditions
   that may not be tried: each time by the variant that its arrays allow, always with the same bits.
 * test/gpu/device.c asks of the runtime what only a real driver can answer; test/gpu/programs.c
@@ -49,6 +50,14 @@ FEW_WIDTHS = [33, 1009, 4097]
 SHIFTED_WIDTHS = [67, 127, 1001, 4098, 8191]
 # Rows that are read from the middle on, or whose owners the text fixes.
 NOT_SHIFTED = ["softmax_blocks", "rmsnorm_register", "transpose8"]
+# Digits of rows that share a team, of their elements, and widths.
+PACKINGS = [("lane 4 | group *", "slot 4 | lane 8", (2, 30, 64)),
+            ("lane 32 | group *", "slot 4", (3, 16)),
+            ("lane 16 | subgroup 4 | group *", "slot 2 | lane 2", (5, 12)),
+            ("subgroup 4 | group *", "slot 4 | lane 32", (128, 257)),
+            ("subgroup 2 | group *", "slot 4 | lane 32 | subgroup 3", (1009, 4096)),
+            ("group *", "slot 4 | lane 32 | subgroup 13", (4097, 8192))]
+CHECKED_PACKINGS = {"softmax": [30, 3, 12, 257, 4097], "layernorm": [1009]}  # widths
 CHECKED_WIDTHS = [33, 1009]  # under compute-sanitizer
 TOOLS = ["memcheck", "racecheck", "synccheck"]
 CONVERSIONS = 200
@@ -113,6 +122,7 @@ class Case:
         self.plan = plan
         self.width = width
         self.shift = None  # the access whose rows shift the plan's axis
+        self.packing = None  # digits of rows and of their elements
         self.variant = None  # what the device's run says of it
         self.name = f"{kernel.name}/{plan}/{dtype}/{form}/{width}"
         self.words = ["run", kernel.path, *kernel.inputs(rows, width, dtype, form),
@@ -149,6 +159,10 @@ def make_cases(full):
     cases += [shifted_case(kernel, dtype, width) for kernel in kernels for width in SHIFTED_WIDTHS
               for dtype in (kernel.types if full else kernel.types[width % len(kernel.types):][:1])
               if kernel.name not in NOT_SHIFTED]
+    cases += [packed_case(kernel, packing, width, turn + full_turn)
+              for turn, packing in enumerate(PACKINGS) for width in packing[2]
+              for full_turn in range(3 if full else 1) for kernel in kernels
+              if kernel.name not in NOT_SHIFTED]
     return cases + [variant_case(kernel, width, words) for kernel in kernels
                     if kernel.name in VARIANTS_OF for width in VARIANT_WIDTHS
                     for words in (["--offset", "0"], ["--offset", "1"], ["--assume", "nothing"])]
@@ -179,6 +193,43 @@ def shift_plan(case, folder):
         plan = plan.replace(" registers", " private")
     path = folder / "shifted.plan"
     path.write_text(plan.replace(axis[0], f"axis {axis[1]}  {digits} shift {case.shift}"))
+    words = list(case.words)
+    words[words.index("--plan") + 1] = path
+    return words
+
+
+def packed_case(kernel, packing, width, turn):
+    """By the row plan with other digits; the last group is not full."""
+    dtype = kernel.types[turn % len(kernel.types)]
+    case = Case(kernel, "row", dtype, width, rows=(21, 5, 1)[turn % 3])
+    case.name += "/" + "/".join(packing[:2]).replace(" ", "")
+    case.packing = packing[:2]
+    return case
+
+
+def pack_plan(case, folder):
+    """Puts the plan with the digits of the case in place of the row plan."""
+    rows, digits = case.packing
+    outputs = [f"{name}=/dev/null" for name in case.outputs(folder, "")]
+    plan = subprocess.run([BUILD / "croft", "plan", *case.words[1:], *outputs], cwd=ROOT,
+                          stdout=subprocess.PIPE, text=True).stdout
+    axis = re.search(r"^axis (\S+) +(slot (\d+) \|.*|lane .*)$", plan, re.MULTILINE)
+    programs = re.findall(r"^axis (\S+) +group \*$", plan, re.MULTILINE)
+    if axis is None or len(programs) != 1:
+        raise NoPlan
+    chunk = 1
+    for radix in re.findall(r"\d+", digits):
+        chunk *= int(radix)
+    steps = -(-case.width // chunk)
+    if steps > 1:
+        digits += f" | step {steps}"
+        plan = plan.replace(" registers", " private")
+    plan = plan.replace(axis[0], f"axis {axis[1]}  {digits}")
+    plan = re.sub(r"^axis (\S+) +group \*$", rf"axis \1  {rows}", plan, flags=re.MULTILINE)
+    most = int(digits.split()[1])
+    plan = re.sub(r"width (\d+)", lambda old: f"width {min(int(old[1]), most)}", plan)
+    path = folder / "packed.plan"
+    path.write_text(plan)
     words = list(case.words)
     words[words.index("--plan") + 1] = path
     return words
@@ -258,14 +309,16 @@ def run_case(case, worker, target):
     """None when all is well, else why not."""
     with tempfile.TemporaryDirectory(prefix="croft-gpu-") as scratch:
         folder = pathlib.Path(scratch)
-        words = shift_plan(case, folder) if case.shift else case.words
+        words = shift_plan(case, folder) if case.shift else \
+            pack_plan(case, folder) if case.packing else case.words
         sides = {}
         for side, more in (("device", ["--target", target, "--check"]),
                            ("sim", ["--target", "sim"])):
             sides[side] = case.outputs(folder, side)
             outputs = [f"{name}={path}" for name, path in sides[side].items()]
             code, text = worker.run([*words, *outputs, *more])
-            if code == 3 and "[row-plan-refused]" in text:
+            if code == 3 and ("[row-plan-refused]" in text or
+                              (case.packing and "[plan-divergent]" in text)):
                 raise NoPlan
             if code != 0:
                 return f"{side}: exit {code}: {text.strip()[:2000]}"
@@ -356,6 +409,7 @@ class TortureCase:
     """A kernel of the torture on few rows, for the tools."""
 
     def __init__(self, kernel):
+        self.packing = None
         self.name = f"torture/{kernel}"
         self.words = ["run", TORTURE, "--kernel", kernel, "--machine", "sm_90",
                       f"x=randn:8x{TORTURE_WIDTH}"]
@@ -367,20 +421,31 @@ class TortureCase:
 def sanitizer_cases(cases, only):
     torture = [TortureCase(kernel) for kernel in torture_kernels()]
     return [case for case in torture if only in case.name] + [
-        case for case in cases if case.name.split("/")[2:4] == [case.kernel.types[0], "randn"]
-        and int(case.name.split("/")[4]) in CHECKED_WIDTHS]
+        case for case in cases if is_checked(case)]
+
+
+def is_checked(case):
+    if case.packing:
+        return case.width in CHECKED_PACKINGS.get(case.kernel.name, [])
+    return case.name.split("/")[2:4] == [case.kernel.types[0], "randn"] and \
+        case.width in CHECKED_WIDTHS
 
 
 def run_sanitizer(program, tool, cases):
     """[(name, why or None)]; the tool's own finding is a case too."""
     lines = ""
-    for case in cases:
+    scratch = tempfile.TemporaryDirectory(prefix="croft-gpu-")
+    for number, case in enumerate(cases):
         outputs = [f"{name}=/dev/null" for name in case.outputs(ROOT, "")]
-        lines += " ".join([*case.words, *outputs, "--target", "cuda"]) + "\n"
+        folder = pathlib.Path(scratch.name) / str(number)
+        folder.mkdir()
+        words = pack_plan(case, folder) if case.packing else case.words
+        lines += " ".join([*map(str, words), *outputs, "--target", "cuda"]) + "\n"
     done = subprocess.run([program, "--tool", tool, "--error-exitcode", "99", "--print-limit", "10",
                            BUILD / "test" / "gpu_batch"], cwd=ROOT, input=lines, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
                           timeout=TOOL_LIMIT_S)
+    scratch.cleanup()
     codes = re.findall(r"^done (\d+)$", done.stdout, re.MULTILINE)
     results = []
     for number, case in enumerate(cases):

@@ -1,7 +1,7 @@
 /* The cuda target's text is what the run-time compiler takes without a word: every example, for
- * both machines and both families of plans, and random thread programs on teams of every width. Row
- * plans keep their slots in registers: the compiler's log says that nothing spills. For sm_90 also
- * the variant under all conditions that help.
+ * both machines and both families of plans, rows that share a subgroup or a group, and random
+ * thread programs on teams of every width. Row plans keep their slots in registers: the compiler's
+ * log says that nothing spills. For sm_90 also the variant under all conditions that help.
  *
  * Skips where the run-time compiler (libnvrtc) is not installed. No device is asked.
  *
@@ -10,6 +10,7 @@
 #include "example_files.h"
 
 #include "compile/compile.h"
+#include "packed_plan.h"
 #include "target/target.h"
 #include "text/ir_parse.h"
 #include "thread_program.h"
@@ -144,6 +145,56 @@ static void every_example_is_compiled_without_a_word(void **state) {
     assert_true(rows >= 30);
 }
 
+/* ---- rows that share a team ---- */
+
+/* Whether the kernel can be planned so. */
+static bool compile_packed(const base_source *source, const machine *m, const char *rows,
+                           const char *elements) {
+    compile_request request = {.source = source,
+                               .partial = true,
+                               .machine = m,
+                               .family = PLANNER_ROW,
+                               .stage = COMPILE_TO_SOURCE};
+    compile_result result;
+    compile_run(&request, &result);
+    bool compiled = result.status == COMPILE_OK;
+    if (compiled) {
+        base_source plan = packed_plan(&result, rows, elements);
+        request.plan = &plan;
+        compile_free(&result);
+        compile_run(&request, &result);
+        compiled = result.status == COMPILE_OK;
+        if (!compiled && strncmp(result.diagnostics.items[0].slug, "plan-", 5) != 0)
+            fail_msg("%s: %s", source->name, result.diagnostics.items[0].message);
+    }
+    if (compiled) {
+        char *log = compile_text(result.source_text, m, source->name);
+        if (strstr(log, "warning") != NULL || spills(log))
+            fail_msg("%s for %s: %s", source->name, m->name, log);
+        free(log);
+    }
+    compile_free(&result);
+    return compiled;
+}
+
+static void rows_that_share_a_team_are_compiled(void **state) {
+    (void)state;
+    static const char *const digits[][2] = {
+        {"lane 4 | group *", "slot 4 | lane 8 | step *"},
+        {"lane 8 | subgroup 4 | group *", "slot 2 | lane 4 | step *"},
+        {"subgroup 2 | group *", "slot 4 | lane 32 | subgroup 3 | step *"}};
+    static example_files files;
+    int compiled = 0, number = 0;
+    example_files_open(&files);
+    for (; example_files_next(&files); number++) {
+        base_source source = {.name = files.name, .text = files.text, .length = strlen(files.text)};
+        const char *const *chosen = digits[number % 3];
+        compiled += compile_packed(&source, machines()[number % 2], chosen[0], chosen[1]);
+    }
+    example_files_close(&files);
+    assert_true(compiled >= 8);
+}
+
 /* ---- random programs ---- */
 
 static void compile_program(uint64_t seed, const machine *m) {
@@ -180,6 +231,7 @@ static void random_programs_are_compiled(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_example_is_compiled_without_a_word),
+        cmocka_unit_test(rows_that_share_a_team_are_compiled),
         cmocka_unit_test(random_programs_are_compiled),
     };
     if (!nvrtc_open(&compiler)) {
