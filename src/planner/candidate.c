@@ -7,7 +7,7 @@
  * The budget of registers: a processor's registers over the threads of as many groups as must be
  * there at once, without 24 that every thread needs for addresses and the like; at most 64. One
  * group must be there, and 512 threads: with fewer nothing hides the latency of memory. Machines
- * whose registers are not documented have the 64.
+ * whose registers are not documented have the 64, for all tiles together.
  */
 #include "planner/candidate.h"
 
@@ -250,21 +250,58 @@ static bool refuse_order(const planner_program *program, const planner_candidate
     return program->canonical && !is_power(c->subgroups);
 }
 
-/* Cumulative over all tiles that are kept in registers. */
+static int64_t slots_of(const planner_program *program, const planner_candidate *c,
+                        const planner_kept *kept) {
+    int64_t workers = planner_candidate_workers(c);
+    int64_t slots = kept->row ? cost_slots(program->extent, workers, c->vector) : 1;
+    return planner_times(slots, kept->others);
+}
+
+/* What goes through a pass without being kept: where the row lies in slots, loads of all of it are
+ * asked for at once; accumulators are as many as the slots of a step. */
+static int64_t passing_slots(const planner_program *program, const planner_candidate *c,
+                             const planner_pass *pass) {
+    int64_t slots = planner_candidate_slots(program, c);
+    int64_t owned = cost_slots(pass->elements, planner_candidate_workers(c), c->vector);
+    slots = slots < owned ? slots : owned;
+    if (!pass->row)
+        return 2 + pass->reductions;
+    int64_t loads = pass->passing > 0 ? slots : 0, few = 2 * c->vector;
+    return (loads > few ? loads : few) + pass->reductions * (c->stepped ? slots : 1);
+}
+
+int64_t planner_live_slots(const planner_program *program, const planner_candidate *candidate) {
+    const planner_work *work = candidate->storages->work;
+    int64_t most = 0;
+    for (int64_t p = 0; p < work->pass_count; p++) {
+        int64_t before = 0, behind = 0;
+        for (int64_t i = 0; i < work->kept_count; i++) {
+            const planner_kept *kept = &work->kept[i];
+            int64_t slots = kept->registers ? slots_of(program, candidate, kept) : 0;
+            before += kept->from < p && p <= kept->to ? slots : 0;
+            behind += kept->from <= p && p < kept->to ? slots : 0;
+        }
+        int64_t live = (before > behind ? before : behind) +
+                       passing_slots(program, candidate, &work->passes[p]);
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
+/* Where registers are not documented all tiles count together; else what lives at one time. */
 static bool refuse_budget(const planner_program *program, const planner_candidate *c,
                           int64_t *found, int64_t *limit) {
     const planner_work *work = c->storages->work;
-    int64_t workers = planner_candidate_workers(c);
+    const machine *device = program->state->machine;
+    if (!runs_teams(program))
+        return false;
+    *limit = planner_budget(device, planner_candidate_workers(c) * c->packed);
     *found = 0;
-    *limit = planner_budget(program->state->machine, workers * c->packed);
-    for (int64_t i = 0; i < work->kept_count; i++) {
-        const planner_kept *kept = &work->kept[i];
-        if (!kept->registers)
-            continue;
-        int64_t slots = kept->row ? cost_slots(program->extent, workers, c->vector) : 1;
-        *found += planner_times(slots, kept->others);
-    }
-    return runs_teams(program) && *found > *limit;
+    for (int64_t i = 0; i < work->kept_count; i++)
+        *found += work->kept[i].registers ? slots_of(program, c, &work->kept[i]) : 0;
+    if (device->capacity.registers > 0)
+        *found = planner_live_slots(program, c);
+    return *found > *limit;
 }
 
 void planner_candidate_check(const planner_program *program, planner_candidate *candidate) {

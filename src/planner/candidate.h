@@ -73,9 +73,12 @@ typedef struct planner_candidate {
     bool priced;          /* the model could say */
 } planner_candidate;
 
-/* Values that a worker may keep past a sweep where groups have so many threads, all its tiles
- * together. */
+/* Values that a worker may have where groups have so many threads. */
 int64_t planner_budget(const machine *device, int64_t threads);
+
+/* Values that a worker has at once, at most: an estimate. What is kept from pass to pass and dies
+ * in one makes room for what that one makes. */
+int64_t planner_live_slots(const planner_program *program, const planner_candidate *candidate);
 
 /* Sets refusal, found and limit. The storages must be set. */
 void planner_candidate_check(const planner_program *program, planner_candidate *candidate);

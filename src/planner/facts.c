@@ -138,9 +138,6 @@ static void add_pass(const facts_state *s, const planner_pass *pass) {
     facts->square_roots += planner_times(pass->square_roots, points);
     facts->other_ops += planner_times(pass->others, points);
     add_accesses(s, pass);
-    int64_t carried = c->stepped && pass->row ? reductions * s->slots : reductions;
-    int64_t passing = 2 * c->vector * (c->stepped ? c->unroll : 1);
-    facts->live_slots = larger(facts->live_slots, carried + (pass->row ? passing : 2));
     facts->accesses += planner_times(
         pass->arrays, planner_times(pass->row ? s->steps * s->slots : 1, pass->times));
     int64_t owned = pass->row ? cost_slots(pass->elements, s->workers, c->vector) : 1;
@@ -154,8 +151,6 @@ static void add_kept(const facts_state *s) {
         int64_t slots =
             kept->row ? cost_slots(s->program->extent, s->workers, s->candidate->vector) : 1;
         s->facts->private_slots += planner_times(slots, kept->others);
-        if (kept->registers)
-            s->facts->live_slots += planner_times(slots, kept->others);
     }
 }
 
@@ -185,6 +180,7 @@ void planner_facts_find(const planner_program *program, const planner_candidate 
     for (int64_t i = 0; i < work->pass_count; i++)
         add_pass(&s, &work->passes[i]);
     add_kept(&s);
+    facts->live_slots = planner_live_slots(program, candidate);
 }
 
 /* ---- by name ---- */

@@ -251,6 +251,7 @@ typedef struct work_state {
     const ir_storage *storage;
     const ir_op *const *outputs;
     int sweep;      /* at work */
+    int *last;      /* by crossing: the last sweep that reads it where it is kept */
     int *done;      /* by value number: the last sweep that has it, + 1 */
     int64_t *reads; /* by parameter: bytes for one program */
     int64_t *reach; /* by parameter: the most that one access reaches, in bytes */
@@ -308,6 +309,7 @@ static void visit(work_state *s, const ir_op *op, bool store, bool waits) {
     BASE_PUSH(program->state->arena, s->work->visits, s->work->visit_count, s->work->visit_capacity,
               row);
     last_pass(s)->count++;
+    last_pass(s)->passing += access->row && !store;
     int64_t elements = planner_times(pass->times, access->row ? pass->elements : 1);
     int64_t bytes = planner_times(elements, access->bytes);
     int parameter = ir_module_parameter_of(program->state->module, op->operands[0]);
@@ -357,6 +359,7 @@ static void need(work_state *s, const ir_value *value) {
     case IR_STORAGE_REGISTERS:
     case IR_STORAGE_PRIVATE:
         keep(s, value, s->storage[crossing]);
+        s->last[crossing] = s->sweep > s->last[crossing] ? s->sweep : s->last[crossing];
         break;
     case IR_STORAGE_RELOAD:
         need_operands(s, value->definer);
@@ -379,6 +382,8 @@ static void keep_result(work_state *s, const ir_value *value) {
     if (crossing < 0)
         return;
     ir_storage storage = s->storage[crossing];
+    if (storage == IR_STORAGE_REGISTERS && value->definer->opcode == IR_LOAD)
+        last_pass(s)->passing--;
     if (storage == IR_STORAGE_REGISTERS || storage == IR_STORAGE_PRIVATE)
         keep(s, value, storage);
     if (storage == IR_STORAGE_OUTPUT)
@@ -460,7 +465,11 @@ static void add_kept(work_state *s, int crossing) {
     ir_storage storage = s->storage[crossing];
     if (storage != IR_STORAGE_REGISTERS && storage != IR_STORAGE_PRIVATE)
         return;
+    int home = state->sweeps.of_value[value->number];
+    bool whole = home < 0; /* a loop's carry is kept all the time */
     planner_kept kept = {.others = 1,
+                         .from = whole ? 0 : home,
+                         .to = whole ? state->sweeps.count : s->last[crossing],
                          .bytes = base_dtype_size(value->type.dtype),
                          .registers = storage == IR_STORAGE_REGISTERS};
     for (int i = 0; i < value->type.rank; i++) {
@@ -482,6 +491,7 @@ planner_work *planner_work_find(planner_program *program, const ir_storage *stor
                     .work = BASE_NEW(arena, planner_work),
                     .storage = storage,
                     .outputs = outputs,
+                    .last = BASE_NEW_ARRAY(arena, int, state->sweeps.crossing_count),
                     .done = BASE_NEW_ARRAY(arena, int, module->next_value),
                     .reads = BASE_NEW_ARRAY(arena, int64_t, module->parameter_count),
                     .reach = BASE_NEW_ARRAY(arena, int64_t, module->parameter_count)};

@@ -50,6 +50,7 @@ typedef struct planner_pass {
     int64_t ends;
     int64_t exps, divisions, square_roots, others; /* ops at each element */
     int64_t first, count;                          /* visits */
+    int64_t passing;       /* row loads whose values are not kept in registers */
     int64_t partial_bytes; /* of the states of those reductions, once each */
     int64_t arrays;        /* reads and writes of private arrays, at each element */
     int64_t kept_bytes;    /* read and written of what is kept, at each element */
@@ -61,6 +62,7 @@ typedef struct planner_kept {
     int64_t others; /* elements at one place of the lane axis */
     int64_t bytes;  /* of an element */
     bool registers;
+    int64_t from, to; /* passes: kept from the end of the one to within the other */
 } planner_kept;
 
 typedef struct planner_work {
