@@ -62,6 +62,7 @@ void cli_options_usage(FILE *out) {
         "  --strict             one result on every target and for every plan: portable "
         "functions,\n"
         "                       exact quotients, reductions in the canonical order\n"
+        "  --hash               run: a 64-bit hash of each output, and of all\n"
         "  --repeat N           run --target cuda: launch N times; exit 1 when the bytes differ\n"
         "  --tol X              with --check: an absolute tolerance, tightens the bound\n"
         "  --verify-passes      the verifier after every pass, not only where levels change\n"
@@ -132,6 +133,7 @@ static const option_row option_rows[] = {
     {"--offset", OPTION_INTEGER, offsetof(cli_options, offset), {"run"}},
     {"--check", OPTION_FLAG, offsetof(cli_options, check), {NULL}},
     {"--strict", OPTION_FLAG, offsetof(cli_options, strict), {NULL}},
+    {"--hash", OPTION_FLAG, offsetof(cli_options, hash), {"run"}},
     {"--repeat", OPTION_COUNT, offsetof(cli_options, repeat), {NULL}},
     {"--verify-passes", OPTION_FLAG, offsetof(cli_options, verify_passes), {NULL}},
     {"--check-passes", OPTION_FLAG, offsetof(cli_options, check_passes), {NULL}},

@@ -46,6 +46,7 @@ typedef struct cli_options {
     int offset;              /* --offset N */
     bool check;              /* --check */
     bool strict;             /* --strict */
+    bool hash;               /* --hash */
     int repeat;              /* --repeat N; 0: not given */
     bool verify_passes;      /* --verify-passes */
     bool check_passes;       /* --check-passes */

@@ -4,6 +4,7 @@
  *
  * Nothing is written before everything has run, and no file is replaced before all are on disk.
  */
+#include "hash.h"
 #include "job.h"
 #include "launch.h"
 #include "npy.h"
@@ -268,6 +269,17 @@ static bool commit_outputs(cli_output *outputs, int count, base_diagnostics *dia
     return good;
 }
 
+static void print_hashes(const run_state *run) {
+    const char *names[CLI_ARGUMENT_LIMIT];
+    const cli_array *arrays[CLI_ARGUMENT_LIMIT];
+    for (int i = 0; i < run->module->parameter_count; i++) {
+        const cli_argument *argument = run->tensors[i];
+        names[i] = run->module->parameters[i].name;
+        arrays[i] = argument != NULL && argument->mode != IR_IN ? &argument->array : NULL;
+    }
+    cli_print_hashes(names, arrays, run->module->parameter_count);
+}
+
 static int write_outputs(run_state *run) {
     cli_output outputs[CLI_ARGUMENT_LIMIT];
     int count = 0, parameters = run->module->parameter_count;
@@ -286,6 +298,8 @@ static int write_outputs(run_state *run) {
     for (int i = 0; i < parameters && good; i++)
         if (run->tensors[i] != NULL && is_printed(run->tensors[i]))
             cli_print_array(run->tensors[i]->text.name, &run->tensors[i]->array);
+    if (good && run->job->options->hash)
+        print_hashes(run);
     if (!good)
         cli_print_diagnostics(&run->job->diagnostics);
     return good ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;

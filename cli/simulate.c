@@ -11,6 +11,7 @@
 
 #include "variant.h"
 
+#include "hash.h"
 #include "inputs.h"
 #include "job.h"
 #include "npy.h"
@@ -216,6 +217,18 @@ static int check_outputs(text_run *run) {
     return status;
 }
 
+static void print_hashes(const text_run *run) {
+    const char *names[CLI_ARGUMENT_LIMIT];
+    const cli_array *arrays[CLI_ARGUMENT_LIMIT];
+    for (int i = 0; i < run->module->parameter_count; i++) {
+        const ir_parameter *parameter = &run->module->parameters[i];
+        bool is_output = parameter->is_tensor && parameter->mode != IR_IN;
+        names[i] = parameter->name;
+        arrays[i] = is_output ? &run->inputs.arrays[i] : NULL;
+    }
+    cli_print_hashes(names, arrays, run->module->parameter_count);
+}
+
 static int write_outputs(text_run *run) {
     for (int i = 0; i < run->module->parameter_count; i++) {
         const char *path = run->inputs.output_path[i];
@@ -228,6 +241,8 @@ static int write_outputs(text_run *run) {
                  !cli_output_commit(&output, &run->diagnostics))
             return CLI_EXIT_SYSTEM;
     }
+    if (run->options->hash)
+        print_hashes(run);
     return CLI_EXIT_OK;
 }
 
