@@ -20,6 +20,7 @@ typedef struct machine_capacity {
     int64_t groups_limit;  /* resident on one processor */
     int64_t registers;     /* of one processor, of 32 bits */
     int64_t scratch_bytes; /* of one processor */
+    int64_t masks_lanes;   /* 1: one access of a register can leave out lanes */
     /* caches from the nearest on: of one processor, of one processor, of the device */
     int64_t near_cache_bytes, private_cache_bytes, cache_bytes;
     /* bytes a second: of one processor, of one processor, of the device, of the device (reads) */

@@ -34,7 +34,7 @@ static const struct {
     FACT(accesses),      FACT(sectors),          FACT(bytes_in_flight),
     FACT(exps),          FACT(divisions),        FACT(square_roots),
     FACT(other_ops),     FACT(guarded_accesses), FACT(shared_read_bytes),
-    FACT(array_bytes),   FACT(rewrite_bytes),
+    FACT(array_bytes),   FACT(step_slots),
 #undef FACT
 };
 

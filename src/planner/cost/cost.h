@@ -40,15 +40,17 @@ typedef struct cost_facts {
     int64_t reductions;    /* over the row axis; in a loop once for each trip */
     int64_t element_bytes; /* of the widest accesses of the row */
     /* the mapping */
-    int64_t subgroup;      /* lanes of one: 32 on GPUs; of a vector register on a cpu */
-    int64_t workers;       /* W: lanes of one program */
-    int64_t vector;        /* V: neighbours that a worker owns */
-    int64_t unroll;        /* U */
-    int64_t packed;        /* P: programs of a group */
+    int64_t subgroup;   /* lanes of one: 32 on GPUs; of a vector register on a cpu */
+    int64_t workers;    /* W: lanes of one program */
+    int64_t vector;     /* V: neighbours that a worker owns */
+    int64_t unroll;     /* U */
+    int64_t step_slots; /* values of a worker that one step has side by side: computed whole, each
+                            * with a carry of its own in a reduction */
+    int64_t packed;     /* P: programs of a group */
     int64_t private_slots; /* values that a worker keeps past a sweep, of all tiles together */
     int64_t private_bytes; /* read and written of them by one worker */
-    int64_t array_bytes;   /* read and written for one program, of what is kept in private arrays
-                            * in memory or waits in an output, whose own store is not among them */
+    int64_t array_bytes;   /* read and written for one program, of what is kept in memory: in
+                            * private arrays, or in an output until it is stored there */
     int64_t live_slots;    /* values that a worker holds at once, at most: an estimate */
     int64_t scratch_bytes; /* of a group */
     int64_t barriers;      /* that a group waits at, for all programs of one round of it */
@@ -58,7 +60,6 @@ typedef struct cost_facts {
     int64_t reread_bytes;      /* reads of what an earlier sweep has read */
     int64_t shared_read_bytes; /* reads of what all programs read: weights */
     int64_t write_bytes;
-    int64_t rewrite_bytes;    /* of them, to cells that an earlier sweep has written */
     int64_t worker_bytes;     /* read and written by the worker with most to do */
     int64_t accesses;         /* instructions that one worker issues for all those */
     int64_t guarded_accesses; /* of them under a mask of their own */

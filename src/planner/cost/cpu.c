@@ -3,10 +3,11 @@
  *
  *     time = call + groups of the busiest core * group, or more if memory is slower
  *
- *     a group's demands on its core; the longest one counts, and a share of the others
+ *     a group's demands on its core; the longest one counts, and a share of the others (the first
+ *     two are one)
  *       arithmetic  operations of all lanes, of those that idle beside them too
- *       chain       steps of a reduction that wait for the one before: few accumulators, long waits
- *       accesses    loads and stores of vectors; under a mask of their own element by element
+ *       accesses    loads and stores of vectors, masks, and what finds no register
+ *       chain       steps of a reduction that wait for the one before: few slots, long waits
  *       cache       bytes from where they are: a row read again is in the nearest cache that holds
  *                   the rows of the group
  *       memory      bytes of the whole launch that no cache keeps, over the bandwidth of all cores
@@ -26,7 +27,8 @@ typedef struct core_work {
     double vectors;      /* registers that hold the lanes of a group */
     double lanes;        /* of those registers */
     double idle;         /* lanes and slots that compute over those that have elements */
-    double packs;        /* steps of the longest sweep */
+    double steps;        /* of the longest sweep */
+    double sweeps;       /* over the row, of one program */
     double groups;       /* of the launch */
     double memory_bytes; /* of the launch */
 } core_work;
@@ -44,71 +46,94 @@ static void place(core_work *w) {
     double longest = 1;
     for (int i = 0; i < f->domain_count; i++)
         longest = larger(longest, (double)f->domains[i].elements);
+    for (int i = 0; i < f->domain_count; i++)
+        if ((double)f->domains[i].elements == longest)
+            w->sweeps = (double)f->domains[i].times;
     double lanes = (double)f->workers * (double)f->packed;
     w->groups = ceil((double)f->programs / (double)f->packed);
     w->vectors = ceil(lanes / (double)f->subgroup);
     w->lanes = w->vectors * (double)f->subgroup;
-    double pack = (double)f->workers * (double)f->vector;
-    w->packs = ceil(longest / pack);
-    w->idle = w->packs * pack / longest * w->lanes / lanes;
+    double step = (double)f->workers * (double)f->step_slots;
+    w->steps = ceil(longest / step);
+    w->idle = w->steps * step / longest * w->lanes / lanes;
 }
 
 /* ---- demands of one group on its core, in seconds ---- */
 
-static double arithmetic_seconds(const core_work *w) {
+/* Operations of all lanes of the group, in cycles of one lane. */
+static double operations(const core_work *w) {
     const cost_facts *f = w->facts;
     const double *c = w->c;
-    double operations =
+    double each =
         (double)f->exps * c[f->native_math ? COST_CPU_EXP_NATIVE : COST_CPU_EXP] +
         (double)f->divisions * c[f->reciprocals ? COST_CPU_RECIPROCAL : COST_CPU_DIVISION] +
         (double)f->square_roots * c[COST_CPU_ROOT] + (double)f->other_ops * c[COST_CPU_OPERATION];
-    double cycles = operations * (double)f->packed * w->idle / (double)w->machine->lanes +
-                    (double)f->shuffles * c[COST_CPU_SHUFFLE] + c[COST_CPU_PROGRAM];
+    return each * (double)f->packed * w->idle;
+}
+
+static double arithmetic_seconds(const core_work *w) {
+    const double *c = w->c;
+    double cycles = operations(w) / (double)w->machine->lanes +
+                    (double)w->facts->shuffles * w->vectors * c[COST_CPU_SHUFFLE] +
+                    w->steps * w->sweeps * c[COST_CPU_STEP] + c[COST_CPU_PROGRAM];
     return cycles / w->machine->clock;
 }
 
-/* Each reduction carries one value for each slot and register of the team; the next step waits for
- * the one before. */
+/* Each reduction carries a value for each slot of a step; the next step waits for the one before.
+ * What stands behind in the program begins meanwhile, as far as the core looks ahead. */
 static double chain_seconds(const core_work *w) {
-    return (double)w->facts->reductions * w->packs * w->c[COST_CPU_CHAIN] / w->machine->clock;
+    double waited = larger(w->steps - w->c[COST_CPU_AHEAD], 0);
+    return (double)w->facts->reductions * waited * w->c[COST_CPU_CHAIN] / w->machine->clock;
 }
 
-/* What no register holds is stored and loaded again in each sweep. */
+/* The part of values that wait in memory because a step has more of them side by side than there
+ * are registers: each operation runs over all slots before the next one does. */
+static double spilled_part(const core_work *w) {
+    const cost_facts *f = w->facts;
+    double each = f->exps > 0 ? w->c[COST_CPU_EXP_VALUES] : 1;
+    double values = (double)f->step_slots * w->vectors * each;
+    double registers = (double)w->machine->registers / (double)f->subgroup;
+    double free = larger(registers - w->c[COST_CPU_CONSTANTS], 1);
+    return larger(1 - free / values, 0);
+}
+
 static double access_seconds(const core_work *w) {
     const cost_facts *f = w->facts;
-    double live = (double)f->live_slots * w->lanes;
-    double spilled = larger(live - (double)w->machine->registers, 0) / (double)f->subgroup;
-    double accesses = (double)f->accesses * w->vectors + 2 * spilled * (double)(f->reductions + 1);
-    double cycles = accesses * w->c[COST_CPU_ACCESS] +
-                    (double)f->guarded_accesses * w->lanes * w->c[COST_CPU_GUARD];
+    const double *c = w->c;
+    double guard = w->machine->masks_lanes ? c[COST_CPU_GUARD_MASKED]
+                                           : c[COST_CPU_GUARD] * (double)f->subgroup;
+    double cycles = (double)f->accesses * w->vectors * c[COST_CPU_ACCESS] +
+                    (double)f->guarded_accesses * w->vectors * guard +
+                    operations(w) / (double)f->subgroup * spilled_part(w) * c[COST_CPU_SPILL];
     return cycles / w->machine->clock;
 }
 
 /* ---- bytes ---- */
 
-/* Bytes a second at which one core reads again what this many bytes hold. */
-static double bandwidth_of(const cost_machine *m, double bytes, double cores) {
-    if (bytes <= (double)m->near_cache_bytes)
-        return m->near_bandwidth;
-    if (m->private_cache_bytes > 0 && bytes <= (double)m->private_cache_bytes)
-        return m->private_bandwidth;
-    if (bytes * cores <= (double)m->cache_bytes)
-        return m->cache_bandwidth / (double)m->processors;
-    return m->memory_bandwidth / (double)m->processors;
+/* Seconds in which one core reads or writes so many bytes of what this much memory holds; what the
+ * nearest cache holds is as fast as the accesses themselves, which are counted. */
+static double move_seconds(const core_work *w, double bytes, double held, double cores) {
+    const cost_machine *m = w->machine;
+    if (held <= (double)m->near_cache_bytes)
+        return 0;
+    if (held <= (double)m->private_cache_bytes)
+        return bytes / m->private_bandwidth;
+    double all = held * cores <= (double)m->cache_bytes ? m->cache_bandwidth : m->memory_bandwidth;
+    return bytes * (double)m->processors / all;
 }
 
 /* Of one group: first from where the launch's arrays are, when a cache holds them all, then from
- * where the group's own rows are. */
+ * where the group's own rows are. Arrays of its own are written before they are read. */
 static double cache_seconds(const core_work *w, double cores) {
     const cost_facts *f = w->facts;
     double packed = (double)f->packed, shared = (double)f->shared_read_bytes;
-    double first = (double)(f->read_bytes + f->write_bytes - f->rewrite_bytes);
-    double again = packed * (double)(f->reread_bytes + f->rewrite_bytes + f->array_bytes) + shared;
-    double row = packed * (first + (double)f->array_bytes / 2) + shared;
-    double seconds = again / bandwidth_of(w->machine, row, cores);
+    double first = (double)(f->read_bytes + f->write_bytes), array = (double)f->array_bytes / 2;
+    double again = (double)f->reread_bytes + array * (1 + w->c[COST_CPU_WRITE]);
+    double row = packed * (first + array) + shared;
+    double seconds = move_seconds(w, packed * again + shared, row, cores);
     if (w->memory_bytes <= 0) {
         double arrays = (double)f->programs * first + shared;
-        seconds += packed * first / bandwidth_of(w->machine, arrays / cores, cores);
+        seconds += move_seconds(w, packed * first, arrays / cores, cores);
     }
     return seconds;
 }
@@ -118,7 +143,7 @@ static double memory_bytes(const core_work *w) {
     const cost_facts *f = w->facts;
     double programs = (double)f->programs;
     double reads = programs * (double)f->read_bytes + (double)f->shared_read_bytes;
-    double writes = programs * (double)(f->write_bytes - f->rewrite_bytes);
+    double writes = programs * (double)f->write_bytes;
     if (reads + writes <= (double)w->machine->cache_bytes * w->c[COST_CPU_WARM_SHARE])
         return 0;
     return reads + w->c[COST_CPU_WRITE] * writes;
@@ -131,52 +156,73 @@ static double memory_seconds(const core_work *w, double cores) {
 
 /* ---- the launch ---- */
 
-enum { ARITHMETIC, CHAIN, ACCESSES, CACHE, MEMORY, DEMANDS };
+/* Arithmetic and accesses take turns on the same core: they count as one demand. */
+enum { ARITHMETIC, ACCESSES, CHAIN, CACHE, MEMORY, DEMANDS };
 
-/* Demands of the whole launch on so many cores. */
-static double demand(const core_work *w, double cores, double demands[DEMANDS]) {
+typedef struct core_demands {
+    double seconds[DEMANDS]; /* of the whole launch */
+    double shares[DEMANDS];  /* of them that are not hidden under others */
+    double total;
+} core_demands;
+
+/* On so many cores. */
+static core_demands demands_on(const core_work *w, double cores) {
     double rounds = ceil(w->groups / cores);
-    demands[ARITHMETIC] = rounds * arithmetic_seconds(w);
-    demands[CHAIN] = rounds * chain_seconds(w);
-    demands[ACCESSES] = rounds * access_seconds(w);
-    demands[CACHE] = rounds * cache_seconds(w, cores);
-    demands[MEMORY] = memory_seconds(w, cores);
-    double all = 0, longest = 0;
-    for (int i = 0; i < DEMANDS; i++) {
-        all += demands[i];
-        longest = larger(longest, demands[i]);
+    core_demands d = {.seconds = {[ARITHMETIC] = rounds * arithmetic_seconds(w),
+                                  [ACCESSES] = rounds * access_seconds(w),
+                                  [CHAIN] = rounds * chain_seconds(w),
+                                  [CACHE] = rounds * cache_seconds(w, cores),
+                                  [MEMORY] = memory_seconds(w, cores)}};
+    double most = d.seconds[ARITHMETIC] + d.seconds[ACCESSES];
+    int longest = ARITHMETIC;
+    for (int i = CHAIN; i < DEMANDS; i++) {
+        if (d.seconds[i] > most) {
+            most = d.seconds[i];
+            longest = i;
+        }
     }
-    return longest + w->c[COST_CPU_OVERLAP] * (all - longest);
+    for (int i = 0; i < DEMANDS; i++) {
+        bool full = i == longest || (i == ACCESSES && longest == ARITHMETIC);
+        d.shares[i] = full ? 1 : w->c[i == MEMORY ? COST_CPU_OVERLAP_MEMORY : COST_CPU_OVERLAP];
+        d.total += d.seconds[i] * d.shares[i];
+    }
+    return d;
 }
 
-static void add_demands(cost_estimate *estimate, const core_work *w,
-                        const double demands[DEMANDS]) {
-    static const char *const names[DEMANDS] = {"arithmetic", "chain", "accesses", "cache",
+static void add_demands(cost_estimate *estimate, const core_demands *d) {
+    static const char *const names[DEMANDS] = {"arithmetic", "accesses", "chain", "cache",
                                                "memory"};
-    int longest = 0;
-    for (int i = 1; i < DEMANDS; i++)
-        if (demands[i] > demands[longest])
-            longest = i;
     for (int i = 0; i < DEMANDS; i++)
-        cost_add(estimate, names[i],
-                 demands[i] * 1e6 * (i == longest ? 1 : w->c[COST_CPU_OVERLAP]));
+        cost_add(estimate, names[i], d->seconds[i] * d->shares[i] * 1e6);
 }
 
 static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_machine *device) {
     static const cost_need needs[] = {
-        COST_NEED(programs, 0),     COST_NEED(reductions, 0),    COST_NEED(subgroup, 1),
-        COST_NEED(workers, 1),      COST_NEED(vector, 1),        COST_NEED(packed, 1),
-        COST_NEED(live_slots, 0),   COST_NEED(array_bytes, 0),   COST_NEED(shuffles, 0),
-        COST_NEED(read_bytes, 0),   COST_NEED(reread_bytes, 0),  COST_NEED(shared_read_bytes, 0),
-        COST_NEED(write_bytes, 0),  COST_NEED(rewrite_bytes, 0), COST_NEED(accesses, 0),
-        COST_NEED(exps, 0),         COST_NEED(divisions, 0),     COST_NEED(guarded_accesses, 0),
-        COST_NEED(square_roots, 0), COST_NEED(other_ops, 0),
+        COST_NEED(programs, 0),
+        COST_NEED(reductions, 0),
+        COST_NEED(subgroup, 1),
+        COST_NEED(workers, 1),
+        COST_NEED(vector, 1),
+        COST_NEED(packed, 1),
+        COST_NEED(array_bytes, 0),
+        COST_NEED(shuffles, 0),
+        COST_NEED(read_bytes, 0),
+        COST_NEED(reread_bytes, 0),
+        COST_NEED(shared_read_bytes, 0),
+        COST_NEED(write_bytes, 0),
+        COST_NEED(step_slots, 1),
+        COST_NEED(accesses, 0),
+        COST_NEED(exps, 0),
+        COST_NEED(divisions, 0),
+        COST_NEED(guarded_accesses, 0),
+        COST_NEED(square_roots, 0),
+        COST_NEED(other_ops, 0),
     };
     static const cost_machine_need of_machine[] = {
         COST_MACHINE_NEED(processors),
         COST_MACHINE_NEED(lanes),
         COST_MACHINE_NEED(near_cache_bytes),
-        COST_MACHINE_NEED(near_bandwidth),
+        COST_MACHINE_NEED(private_bandwidth),
         COST_MACHINE_NEED(cache_bytes),
         COST_MACHINE_NEED(cache_bandwidth),
         COST_MACHINE_NEED(memory_bandwidth),
@@ -196,14 +242,13 @@ cost_estimate cost_cpu(const cost_facts *facts, const cost_machine *device,
     core_work w = {.facts = facts, .machine = device, .c = coefficients->value};
     place(&w);
     w.memory_bytes = memory_bytes(&w);
-    double one[DEMANDS], all[DEMANDS];
-    double alone = demand(&w, 1, one);
     double cores = larger(1, smaller(w.groups, (double)device->processors));
-    double together = demand(&w, cores, all) + w.c[COST_CPU_TEAM] * 1e-6;
-    bool serial = alone * 1e6 < w.c[COST_CPU_SERIAL] || alone <= together;
+    core_demands alone = demands_on(&w, 1), together = demands_on(&w, cores);
+    bool serial = alone.total * 1e6 < w.c[COST_CPU_SERIAL] ||
+                  alone.total <= together.total + w.c[COST_CPU_TEAM] * 1e-6;
     cost_add(&estimate, "call", w.c[COST_CPU_CALL]);
     if (!serial)
         cost_add(&estimate, "team", w.c[COST_CPU_TEAM]);
-    add_demands(&estimate, &w, serial ? one : all);
+    add_demands(&estimate, serial ? &alone : &together);
     return estimate;
 }

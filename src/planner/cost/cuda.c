@@ -96,8 +96,8 @@ static double idle_factor(const launch *l) {
     for (int i = 0; i < f->domain_count; i++)
         longest = at_least(longest, (double)f->domains[i].elements);
     double threads = l->threads / (double)f->packed;
-    double pack = (double)f->workers * (double)f->vector;
-    return ceil(longest / pack) * (double)f->vector * threads / longest;
+    double steps = ceil(longest / ((double)f->workers * (double)f->step_slots));
+    return steps * (double)f->step_slots * threads / longest;
 }
 
 /* ---- bytes ---- */
@@ -128,11 +128,10 @@ static void count_bytes(launch *l) {
     const cost_facts *f = l->facts;
     double programs = (double)f->programs;
     double reads = programs * (double)f->read_bytes + (double)f->shared_read_bytes;
-    double writes = programs * (double)(f->write_bytes - f->rewrite_bytes);
+    double writes = programs * (double)f->write_bytes;
     double arrays = programs * (double)f->array_bytes; /* written before they are read */
-    double again = programs * (double)(f->reread_bytes + f->rewrite_bytes) + arrays;
-    double row =
-        (double)(f->read_bytes + f->write_bytes - f->rewrite_bytes) + (double)f->array_bytes / 2;
+    double again = programs * (double)f->reread_bytes + arrays;
+    double row = (double)(f->read_bytes + f->write_bytes) + (double)f->array_bytes / 2;
     l->live_bytes = l->beside * (double)f->packed * row;
     l->memory_bytes = reads + l->c[COST_CUDA_WRITE] * writes + again * (1 - served_part(l));
     if (reads + writes <= l->c[COST_CUDA_WARM_SHARE] * (double)l->machine->cache_bytes)
@@ -282,7 +281,7 @@ static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_m
         COST_NEED(read_bytes, 0),
         COST_NEED(reread_bytes, 0),
         COST_NEED(array_bytes, 0),
-        COST_NEED(rewrite_bytes, 0),
+        COST_NEED(step_slots, 1),
         COST_NEED(shared_read_bytes, 0),
         COST_NEED(write_bytes, 0),
         COST_NEED(worker_bytes, 0),
