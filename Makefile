@@ -53,6 +53,7 @@ check-long: deps-check
 
 check-gpu:
 	@$(PYTHON) test/gpu/run.py
+	@$(PYTHON) test/gpu/rows.py --no-build
 
 bless: build
 	@$(PYTHON) test/pass/golden.py --bless

@@ -84,7 +84,7 @@ def make_inputs(name, rows, width, dtype, generator, mean):
 
 def oracle(name, arrays):
     with np.errstate(all="ignore"):
-        module = importlib.import_module("row_kernels" if name in ROWS else name)
+        module = importlib.import_module("plain_rows" if name in ROWS else name)
         return getattr(module, name)(**arrays)
 
 
