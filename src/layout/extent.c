@@ -217,9 +217,14 @@ bool layout_extent_known(const layout_extents *pool, const layout_extent *extent
         return symbol->known;
     }
     int64_t left = 0, right = 0;
-    return layout_extent_known(pool, extent->left, &left) &&
-           layout_extent_known(pool, extent->right, &right) &&
-           combine(extent->kind, left, right, value);
+    bool left_known = layout_extent_known(pool, extent->left, &left);
+    bool right_known = layout_extent_known(pool, extent->right, &right);
+    bool nothing = (left_known && left == 0) || (right_known && right == 0);
+    if (extent->kind == LAYOUT_EXTENT_MUL && nothing) {
+        *value = 0;
+        return true;
+    }
+    return left_known && right_known && combine(extent->kind, left, right, value);
 }
 
 bool layout_extent_is(const layout_extents *pool, const layout_extent *extent, int64_t value) {

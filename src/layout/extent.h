@@ -72,7 +72,8 @@ const layout_extent *layout_extent_binary(layout_extents *pool, layout_extent_ki
 const layout_extent *layout_extent_ceil(layout_extents *pool, const layout_extent *extent,
                                         int64_t divisor);
 
-/* True when every symbol in the formula is known (and nothing overflows): *value is set. */
+/* True when every symbol in the formula is known (and nothing overflows), or a factor of a product
+ * is 0: *value is set. */
 bool layout_extent_known(const layout_extents *pool, const layout_extent *extent, int64_t *value);
 /* Known and equal to `value`. */
 bool layout_extent_is(const layout_extents *pool, const layout_extent *extent, int64_t value);

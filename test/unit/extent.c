@@ -155,6 +155,18 @@ static void known_sizes_fold_and_keep_their_name(void **state) {
     check_text(f, chunks, "(N + 31) // 32");
 }
 
+static void a_product_with_a_size_of_none_is_known(void **state) {
+    fixture *f = *state;
+    const layout_extent *product = make(f, LAYOUT_EXTENT_MUL, f->r, f->n);
+    int64_t value = 5;
+    assert_false(layout_extent_known(&f->pool, product, &value));
+    f->pool.symbols[1].known = true;
+    f->pool.symbols[1].value = 0;
+    assert_true(layout_extent_known(&f->pool, product, &value));
+    assert_int_equal(value, 0);
+    assert_false(layout_extent_known(&f->pool, make(f, LAYOUT_EXTENT_ADD, f->r, f->n), &value));
+}
+
 static void overflow_is_no_formula_or_no_value(void **state) {
     fixture *f = *state;
     assert_null(make(f, LAYOUT_EXTENT_ADD, number(f, INT64_MAX), number(f, 1)));
@@ -189,6 +201,7 @@ int main(void) {
         TEST(identities_vanish),
         TEST(text_has_the_fewest_parentheses),
         TEST(known_sizes_fold_and_keep_their_name),
+        TEST(a_product_with_a_size_of_none_is_known),
         TEST(overflow_is_no_formula_or_no_value),
         TEST(formulas_past_the_limit_are_refused),
     };
