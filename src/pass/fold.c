@@ -8,7 +8,8 @@
  *     for 3, 3, 1 (%i) {..}       nothing
  *
  * One walk in program order; uses are rewritten on the way. On floats only what keeps every bit:
- * x * 1 and x / 1, never x + 0 or x * 0. It reassociates nothing.
+ * x * 1 and x / 1, never x + 0 or x * 0. It reassociates nothing. A tile of one constant counts as
+ * the constant.
  */
 #include "pass/pass.h"
 #include "pass/simplify.h"
@@ -38,13 +39,8 @@ static void resolve_type(fold_state *state, ir_type *type) {
         resolve_use(state, &type->domain[i]);
 }
 
-static const ir_constant *constant_of(const ir_value *value) {
-    const ir_op *op = value->definer;
-    return op != NULL && op->opcode == IR_CONSTANT ? &op->attributes.constant : NULL;
-}
-
 static bool is_number(const ir_value *value, int64_t number) {
-    const ir_constant *constant = constant_of(value);
+    const ir_constant *constant = pass_constant_of(value);
     if (constant == NULL)
         return false;
     if (base_dtype_is_float(constant->dtype))
@@ -57,17 +53,21 @@ static bool is_number(const ir_value *value, int64_t number) {
 static const struct {
     ir_opcode opcode;
     int64_t neutral;
-    bool left, floats;
+    bool left, floats, bools_only;
 } neutrals[] = {
-    {IR_ADD, 0, true, false},        {IR_SUB, 0, false, false}, {IR_MUL, 1, true, true},
-    {IR_DIV, 1, false, true},        {IR_OR, 0, true, false},   {IR_XOR, 0, true, false},
-    {IR_FLOOR_DIV, 1, false, false}, {IR_SHL, 0, false, false}, {IR_SHR, 0, false, false},
+    {IR_ADD, 0, true, false, false},        {IR_SUB, 0, false, false, false},
+    {IR_MUL, 1, true, true, false},         {IR_DIV, 1, false, true, false},
+    {IR_OR, 0, true, false, false},         {IR_XOR, 0, true, false, false},
+    {IR_FLOOR_DIV, 1, false, false, false}, {IR_SHL, 0, false, false, false},
+    {IR_SHR, 0, false, false, false},       {IR_AND, 1, true, false, true},
 };
 
 static ir_value *neutral_operand(const ir_op *op) {
-    bool is_float = base_dtype_is_float(op->results[0]->type.dtype);
+    const base_dtype dtype = op->results[0]->type.dtype;
     for (size_t i = 0; i < sizeof neutrals / sizeof neutrals[0]; i++) {
-        if (neutrals[i].opcode != op->opcode || (is_float && !neutrals[i].floats))
+        if (neutrals[i].opcode != op->opcode ||
+            (base_dtype_is_float(dtype) && !neutrals[i].floats) ||
+            (dtype != BASE_BOOL && neutrals[i].bools_only))
             continue;
         if (is_number(op->operands[1], neutrals[i].neutral))
             return op->operands[0];
@@ -117,7 +117,7 @@ static ir_value *identity_operand(const fold_state *state, const ir_op *op) {
         same = cast_source(op);
     else if (op->opcode == IR_NEG || op->opcode == IR_NOT)
         same = undone(op);
-    else if (op->opcode == IR_SELECT && constant_of(op->operands[0]) != NULL)
+    else if (op->opcode == IR_SELECT && pass_constant_of(op->operands[0]) != NULL)
         same = op->operands[is_number(op->operands[0], 0) ? 2 : 1];
     else if (op->opcode == IR_SELECT && op->operands[1] == op->operands[2])
         same = op->operands[1];
@@ -140,6 +140,28 @@ static ir_op *insert_leaf(fold_state *state, ir_op *before, ir_opcode opcode) {
     return op;
 }
 
+/* A tile of one constant, by what operands hold. */
+static ir_value *constant_tile(fold_state *state, ir_op *op) {
+    ir_type type = op->results[0]->type;
+    ir_constant constant = {.dtype = type.dtype};
+    bool bounded = false;
+    for (int i = 0; i < type.rank; i++)
+        bounded = bounded || type.domain[i] != NULL;
+    if (type.form != IR_FORM_TILE || type.rank == 0 || state->module->level != IR_TILE || bounded ||
+        !pass_fold_constant(op, &constant))
+        return NULL;
+    ir_type scalar = {.form = IR_FORM_TILE, .dtype = type.dtype};
+    ir_op *leaf = ir_op_create(state->module, IR_CONSTANT, op->location, 0, NULL, 1, &scalar, 0);
+    leaf->attributes.constant = constant;
+    ir_op_insert_before(op, leaf);
+    ir_op *tile =
+        ir_op_create(state->module, IR_BROADCAST, op->location, 1, leaf->results, 1, &type, 0);
+    tile->results[0]->name = op->results[0]->name;
+    tile->anchor = op->anchor;
+    ir_op_insert_before(op, tile);
+    return tile->results[0];
+}
+
 /* What the op's result is, made before it; NULL when nothing simpler is known. */
 static ir_value *simpler(fold_state *state, ir_op *op) {
     const layout_extents *pool = &state->module->extents;
@@ -158,7 +180,8 @@ static ir_value *simpler(fold_state *state, ir_op *op) {
         leaf->attributes.extent = formula;
         return leaf->results[0];
     }
-    return identity_operand(state, op);
+    ir_value *tile = constant_tile(state, op);
+    return tile != NULL ? tile : identity_operand(state, op);
 }
 
 /* A carry that the body hands on as it got it is what it began with; dead from here on. */

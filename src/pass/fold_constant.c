@@ -253,15 +253,23 @@ bool pass_fold_integers(const ir_op *op, const int64_t v[3], int64_t *result) {
     return true;
 }
 
+const ir_constant *pass_constant_of(const ir_value *value) {
+    const ir_op *op = value->definer;
+    while (op != NULL && op->operand_count > 0 && op->results[0]->type.form == IR_FORM_TILE &&
+           (op->opcode == IR_BROADCAST || op->opcode == IR_EXPAND || op->opcode == IR_DROP))
+        op = op->operands[0]->definer;
+    return op != NULL && op->opcode == IR_CONSTANT ? &op->attributes.constant : NULL;
+}
+
 bool pass_fold_constant(const ir_op *op, ir_constant *result) {
     ir_constant v[MAX_OPERANDS] = {{0}}, folded;
     if (op->operand_count < 1 || op->operand_count > MAX_OPERANDS || op->result_count != 1)
         return false;
     for (int i = 0; i < op->operand_count; i++) {
-        const ir_op *definer = op->operands[i]->definer;
-        if (definer == NULL || definer->opcode != IR_CONSTANT)
+        const ir_constant *constant = pass_constant_of(op->operands[i]);
+        if (constant == NULL)
             return false;
-        v[i] = definer->attributes.constant;
+        v[i] = *constant;
     }
     if (!fold_op(op, v, &folded) || (base_dtype_is_float(folded.dtype) && isnan(folded.real)))
         return false;

@@ -6,8 +6,11 @@
 #include "analysis/axes.h"
 #include "ir/module.h"
 
+/* The constant that the value is, or that all elements of the tile are; NULL: it is none. */
+const ir_constant *pass_constant_of(const ir_value *value);
+
 /* The value of a pure op on constants, in the exact arithmetic of its dtype; false when an operand
- * is no constant, the op has no exact rule here (functions), or the result is a NaN. */
+ * is none, the op has no exact rule here (functions), or the result is a NaN. */
 bool pass_fold_constant(const ir_op *op, ir_constant *result);
 
 /* The same of an op on integers and bools alone, for any numbers in place of its operands. */
