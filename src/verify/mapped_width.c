@@ -4,19 +4,15 @@
  *     %q = floordiv (arange N), 4      of a group of four slots    (128*u + r) // 4 = 32*u + r/4
  *     %r = floormod (arange N), 4                                  r .. r+3 -> 0 .. 3
  *
- * What an op makes of the elements of a group is unit*u + offset[j] with one u for all of them,
- * which nothing is known of: the step that the axis is at, or a scalar. Lanes, subgroups and slots
- * are numbers, and so are steps of an axis that is not too long. In the last dimension the offsets
- * must count on by one, in the others be the same. */
+ * What an op makes of the elements of a group is a run (group_run_internal.h): offsets, and what is
+ * the same for all of them, as the step that the axis is at, an index of another axis, or a scalar.
+ * Lanes, subgroups and slots are numbers, and so are steps of an axis that is not too long. In the
+ * last dimension the offsets must count on by one, in the others be the same. */
 #include "base/checked.h"
+#include "verify/group_run_internal.h"
 #include "verify/verify_internal.h"
 
-enum { MOST_ELEMENTS = 1 << 18, MOST_WIDTH = 64, MOST_VISITS = 256 };
-
-typedef struct group_run {
-    int64_t unit; /* 0: the offsets are the numbers */
-    int64_t offset[MOST_WIDTH];
-} group_run;
+enum { MOST_ELEMENTS = 1 << 18, MOST_VISITS = 256 };
 
 typedef struct width_check {
     const verify_state *state;
@@ -26,8 +22,9 @@ typedef struct width_check {
     int axis; /* the one that lanes or slots hold */
     layout_holder along;
     int visits;
-    int64_t groups; /* looked at before this one */
-    int64_t shift;  /* by which the axis is shifted: index = position - shift */
+    int64_t groups;  /* looked at before this one */
+    int64_t shift;   /* by which the axis is shifted: index = position - shift */
+    group_live live; /* of the group that is looked at */
 } width_check;
 
 /* Where the tile that is looked at has its group. */
@@ -39,110 +36,35 @@ typedef struct group_place {
 static bool evaluate(width_check *check, const group_place *place, const ir_value *value,
                      group_run *run);
 
-/* ---- runs ---- */
-static group_run run_of(int64_t unit, int64_t offset) {
-    group_run run = {.unit = unit};
-    for (int j = 0; j < MOST_WIDTH; j++)
-        run.offset[j] = offset;
-    return run;
-}
-
-static bool is_common(const width_check *check, const group_run *run) {
-    for (int j = 1; j < check->width; j++)
-        if (run->offset[j] != run->offset[0])
-            return false;
-    return true;
-}
-
-static bool is_number(const width_check *check, const group_run *run) {
-    return run->unit == 0 && is_common(check, run);
-}
-
-static int64_t greatest_divisor(int64_t a, int64_t b) {
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-static bool add_runs(const width_check *check, const group_run *a, const group_run *b, bool minus,
-                     group_run *sum) {
-    sum->unit = greatest_divisor(a->unit, b->unit);
-    for (int j = 0; j < check->width; j++)
-        if (!(minus ? base_checked_sub(a->offset[j], b->offset[j], &sum->offset[j])
-                    : base_checked_add(a->offset[j], b->offset[j], &sum->offset[j])))
-            return false;
-    return true;
-}
-
-static bool scale_run(const width_check *check, const group_run *a, int64_t factor,
-                      group_run *product) {
-    if (!base_checked_mul(a->unit, factor, &product->unit) || product->unit == INT64_MIN)
-        return false;
-    product->unit = product->unit < 0 ? -product->unit : product->unit;
-    for (int j = 0; j < check->width; j++)
-        if (!base_checked_mul(a->offset[j], factor, &product->offset[j]))
-            return false;
-    return true;
-}
-
-/* All offsets stand between two neighbouring multiples of the unit. */
-static bool is_within_unit(const width_check *check, const group_run *run) {
-    for (int j = 1; j < check->width; j++)
-        if (base_floor_div(run->offset[j], run->unit) != base_floor_div(run->offset[0], run->unit))
-            return false;
-    return true;
-}
-
-static bool divide_run(const width_check *check, const group_run *a, int64_t divisor, bool rest,
-                       group_run *result) {
-    if (divisor < 1)
-        return false;
-    if (a->unit % divisor == 0) {
-        result->unit = rest ? 0 : a->unit / divisor;
-        for (int j = 0; j < check->width; j++)
-            result->offset[j] = rest ? base_floor_mod(a->offset[j], divisor)
-                                     : base_floor_div(a->offset[j], divisor);
-        return true;
-    }
-    if (divisor % a->unit != 0 || !is_within_unit(check, a))
-        return false;
-    *result = run_of(rest ? a->unit : 1, 0);
-    for (int j = 0; rest && j < check->width; j++)
-        result->offset[j] = base_floor_mod(a->offset[j], a->unit);
-    return true;
-}
-
 /* ---- ops ---- */
 static bool evaluate_shift(const width_check *check, ir_opcode opcode, const group_run *a,
                            int64_t count, group_run *run) {
     if (count < 0 || count > 30)
         return false;
-    return opcode == IR_SHL ? scale_run(check, a, (int64_t)1 << count, run)
-                            : divide_run(check, a, (int64_t)1 << count, false, run);
+    return opcode == IR_SHL ? group_run_scale(a, (int64_t)1 << count, check->live, run)
+                            : group_run_divide(a, (int64_t)1 << count, false, check->live, run);
 }
 
 static bool evaluate_binary(const width_check *check, ir_opcode opcode, const group_run *a,
                             const group_run *b, group_run *run) {
-    int64_t number = b->offset[0];
+    int64_t number = 0;
     if (opcode == IR_ADD || opcode == IR_SUB)
-        return add_runs(check, a, b, opcode == IR_SUB, run);
-    if (opcode == IR_MUL && is_number(check, a))
-        return scale_run(check, b, a->offset[0], run);
-    if (!is_number(check, b))
+        return group_run_add(a, b, opcode == IR_SUB, check->live, run);
+    if (opcode == IR_MUL && group_run_is_number(a, check->live, &number))
+        return group_run_scale(b, number, check->live, run);
+    if (!group_run_is_number(b, check->live, &number))
         return false;
     if (opcode == IR_MUL)
-        return scale_run(check, a, number, run);
+        return group_run_scale(a, number, check->live, run);
     if (opcode == IR_FLOOR_DIV || opcode == IR_FLOOR_MOD)
-        return divide_run(check, a, number, opcode == IR_FLOOR_MOD, run);
+        return group_run_divide(a, number, opcode == IR_FLOOR_MOD, check->live, run);
     if (opcode == IR_SHL || opcode == IR_SHR)
         return evaluate_shift(check, opcode, a, number, run);
     bool low_bits = number >= 0 && number < INT32_MAX && (number & (number + 1)) == 0;
-    return opcode == IR_AND && low_bits && divide_run(check, a, number + 1, true, run);
+    return opcode == IR_AND && low_bits && group_run_divide(a, number + 1, true, check->live, run);
 }
 
+/* Of what is the same for all, any op makes what is the same. */
 static bool evaluate_operands(width_check *check, const group_place *place, const ir_op *op,
                               group_run *run) {
     group_run a, b;
@@ -150,18 +72,17 @@ static bool evaluate_operands(width_check *check, const group_place *place, cons
         return false;
     ir_opcode opcode = op->opcode;
     if (opcode == IR_NEG)
-        return scale_run(check, &a, -1, run);
+        return group_run_scale(&a, -1, check->live, run);
     *run = a;
     if (opcode == IR_CAST || opcode == IR_EXPAND || opcode == IR_DROP || opcode == IR_BROADCAST)
         return true;
     if (ir_op_describe(opcode)->shape != IR_SHAPE_BINARY ||
         !evaluate(check, place, op->operands[1], &b))
         return false;
-    if (is_common(check, &a) && is_common(check, &b) && !(a.unit == 0 && b.unit == 0)) {
-        *run = run_of(1, 0);
+    if (evaluate_binary(check, opcode, &a, &b, run))
         return true;
-    }
-    return evaluate_binary(check, opcode, &a, &b, run);
+    *run = group_run_unknown();
+    return group_run_is_common(&a, check->live) && group_run_is_common(&b, check->live);
 }
 
 /* An element keeps its index when it changes its owner. */
@@ -182,6 +103,14 @@ static bool evaluate_swept(width_check *check, const group_place *place, const i
     return false;
 }
 
+/* One number, below the extent. */
+static group_run index_of_another(const width_check *check, const ir_op *arange) {
+    int64_t extent = 0;
+    if (!layout_extent_known(&check->state->module->extents, arange->attributes.extent, &extent))
+        return group_run_unknown();
+    return group_run_between(0, extent > 0 ? extent - 1 : 0);
+}
+
 static bool evaluate_tile(width_check *check, const group_place *place, const ir_value *value,
                           group_run *run) {
     const ir_op *op = value->definer;
@@ -189,8 +118,7 @@ static bool evaluate_tile(width_check *check, const group_place *place, const ir
         (check->groups == 0 && !verify_op_is_formed(check->state, op)))
         return false;
     if (op->opcode == IR_ARANGE) {
-        int axis = value->layout.axis[0];
-        *run = axis == place->axis ? *place->index : run_of(axis < 0 ? 0 : 1, 0);
+        *run = value->layout.axis[0] == place->axis ? *place->index : index_of_another(check, op);
         return true;
     }
     if (op->opcode == IR_SWEEP)
@@ -201,21 +129,33 @@ static bool evaluate_tile(width_check *check, const group_place *place, const ir
            evaluate_operands(check, place, op, run);
 }
 
-static bool fits(const width_check *check, base_dtype dtype, const group_run *run) {
-    for (int j = 0; j < check->width; j++)
-        if (run->offset[j] < base_dtype_least(dtype) || run->offset[j] > base_dtype_greatest(dtype))
-            return false;
-    return run->unit == 0;
+/* What is known of a scalar without looking at its operands. */
+static group_run scalar_alone(const width_check *check, const ir_value *value) {
+    const ir_module *module = check->state->module;
+    const ir_op *op = value->definer;
+    int64_t number = 0;
+    if (op != NULL && op->opcode == IR_CONSTANT)
+        return group_run_number(op->attributes.constant.integer);
+    if (op != NULL && op->opcode == IR_SIZE &&
+        layout_extent_known(&module->extents, op->attributes.extent, &number))
+        return group_run_number(number);
+    if (op != NULL && op->opcode == IR_PROGRAM && op->attributes.axis >= 0 &&
+        op->attributes.axis < module->program_count &&
+        layout_extent_known(&module->extents, module->programs[op->attributes.axis].extent,
+                            &number))
+        return group_run_between(0, number > 0 ? number - 1 : 0);
+    if (base_dtype_size(value->type.dtype) == 8)
+        return group_run_unknown();
+    return group_run_between(base_dtype_least(value->type.dtype),
+                             base_dtype_greatest(value->type.dtype));
 }
 
-/* Nothing is known of a scalar but what a sum or product says of its multiples. */
+/* Of a sum or product of 64 bits, what that says of its multiples. */
 static void evaluate_scalar(width_check *check, const group_place *place, const ir_value *value,
                             group_run *run) {
     const ir_op *op = value->definer;
     group_run a, b, sum;
-    *run = run_of(1, 0);
-    if (op != NULL && op->opcode == IR_CONSTANT)
-        *run = run_of(0, op->attributes.constant.integer);
+    *run = scalar_alone(check, value);
     if (op == NULL || (op->opcode != IR_ADD && op->opcode != IR_SUB && op->opcode != IR_MUL) ||
         base_dtype_size(value->type.dtype) != 8 || check->visits >= MOST_VISITS ||
         !verify_op_is_formed(check->state, op))
@@ -230,7 +170,8 @@ static void evaluate_scalar(width_check *check, const group_place *place, const 
 /* Narrow integers may wrap where they are not known: in one way, if they are one number. */
 static bool evaluate(width_check *check, const group_place *place, const ir_value *value,
                      group_run *run) {
-    if (value->type.form != IR_FORM_TILE || !base_dtype_is_integer(value->type.dtype))
+    const base_dtype dtype = value->type.dtype;
+    if (value->type.form != IR_FORM_TILE || !base_dtype_is_integer(dtype))
         return false;
     if (value->type.rank == 0) {
         evaluate_scalar(check, place, value, run);
@@ -238,20 +179,20 @@ static bool evaluate(width_check *check, const group_place *place, const ir_valu
     }
     if (!evaluate_tile(check, place, value, run))
         return false;
-    if (base_dtype_size(value->type.dtype) == 8 || fits(check, value->type.dtype, run))
+    if (base_dtype_size(dtype) == 8 ||
+        group_run_is_between(run, check->live, base_dtype_least(dtype), base_dtype_greatest(dtype)))
         return true;
-    bool common = is_common(check, run);
-    *run = run_of(1, 0);
+    bool common = group_run_is_common(run, check->live);
+    *run = group_run_between(base_dtype_least(dtype), base_dtype_greatest(dtype));
     return common;
 }
 
 /* ---- places ---- */
 /* Elements of the group that the tile has count on, or are the same. */
-static bool run_holds(const width_check *check, const group_run *run, const group_run *index,
-                      int64_t extent, bool last) {
+static bool run_holds(const width_check *check, const group_run *run, bool last) {
     int first = -1;
     for (int j = 0; j < check->width; j++) {
-        if (index->unit == 0 && (index->offset[j] >= extent || index->offset[j] < 0))
+        if ((check->live >> j & 1) == 0)
             continue;
         first = first < 0 ? j : first;
         int64_t apart = 0;
@@ -260,6 +201,15 @@ static bool run_holds(const width_check *check, const group_run *run, const grou
             return false;
     }
     return true;
+}
+
+/* Which elements of the group the axis has, where that is known. */
+static group_live live_of(const width_check *check, const group_run *index, int64_t extent) {
+    group_live live = 0;
+    for (int j = 0; j < check->width; j++)
+        if (index->part_count > 0 || (index->offset[j] >= 0 && index->offset[j] < extent))
+            live |= (group_live)1 << j;
+    return live;
 }
 
 static bool varies(const width_check *check, const ir_value *tile) {
@@ -273,8 +223,9 @@ static bool group_holds(width_check *check, const group_run *index, int64_t exte
     const ir_access *access = check->op->attributes.access;
     group_place place = {.axis = check->axis, .index = index};
     int dimension = 0;
-    for (int d = 0; d < access->rank; d++) {
-        group_run run = run_of(1, 0);
+    check->live = live_of(check, index, extent);
+    for (int d = 0; d < access->rank && check->live != 0; d++) {
+        group_run run = group_run_unknown();
         if (access->index[d].kind == IR_INDEX_RANGE) {
             int axis = check->value->layout.axis[dimension++];
             run = axis == check->axis ? *index : run;
@@ -284,7 +235,7 @@ static bool group_holds(width_check *check, const group_run *index, int64_t exte
             if (varies(check, tile) && !evaluate(check, &place, tile, &run))
                 return false;
         }
-        if (!run_holds(check, &run, index, extent, d == access->rank - 1))
+        if (!run_holds(check, &run, d == access->rank - 1))
             return false;
     }
     return true;
@@ -316,7 +267,9 @@ static bool step_holds(width_check *check, int64_t step, int64_t unit, int64_t e
         }
         numbers[LAYOUT_STEP] = step;
         numbers[check->along] *= check->width;
-        group_run index = {.unit = unit};
+        group_run index = group_run_number(0);
+        if (unit != 0)
+            group_run_add_unknown(&index, unit);
         for (int j = 0; j < check->width; j++, numbers[check->along]++)
             index.offset[j] = layout_axis_logical(digits, numbers) - check->shift;
         if (!group_holds(check, &index, extent))
@@ -335,7 +288,7 @@ static bool runs_hold(width_check *check, layout_holder along) {
     bool known =
         layout_extent_known(&check->state->module->extents, axis_at(check)->extent, &extent) &&
         extent <= MOST_ELEMENTS;
-    if (chunk < 1 || chunk > MOST_ELEMENTS || shifts > MOST_WIDTH)
+    if (chunk < 1 || chunk > MOST_ELEMENTS || shifts > GROUP_WIDTH)
         return false;
     if (layout_axis_has(digits, LAYOUT_STEP))
         steps = known ? (extent + shifts - 1) / chunk + ((extent + shifts - 1) % chunk != 0) : 1;
@@ -395,7 +348,7 @@ bool verify_mapped_width_holds(const verify_state *state, const ir_op *op) {
                          .value = op->opcode == IR_STORE ? op->operands[op->operand_count - 1]
                                                          : op->results[0],
                          .width = access->width};
-    if (access->width > MOST_WIDTH)
+    if (access->width > GROUP_WIDTH)
         return false;
     if (is_spread_over(op, check.value))
         return true;
