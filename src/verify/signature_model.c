@@ -173,10 +173,11 @@ static bool of_op(const signature_setting *setting, const ir_op *op, ir_opcode o
                                       : of_integers(opcode, dtype, x, count, number);
 }
 
-/* Constants may be folded, with rounding. */
-static bool may_be_folded(const signature_setting *setting, base_dtype dtype,
-                          const signature_value *operands, int count) {
-    bool constant = base_dtype_is_float(dtype);
+/* Float constants may be folded: to one that is rounded, to the integer that they become. */
+static bool may_be_folded(const signature_setting *setting, const ir_op *op, ir_opcode opcode,
+                          base_dtype dtype, const signature_value *operands, int count) {
+    bool from_float = opcode == IR_CAST && base_dtype_is_float(op->operands[0]->type.dtype);
+    bool constant = base_dtype_is_float(dtype) || from_float;
     for (int i = 0; i < count; i++)
         constant = constant && signature_is_constant(setting->table, operands[i].mark);
     return constant;
@@ -210,7 +211,7 @@ signature_value signature_model_op(const signature_setting *setting, const ir_op
         modelled = modelled && signature_is_modelled(&operands[i]);
         numbers[i] = operands[i].number;
     }
-    if (!modelled || may_be_folded(setting, dtype, operands, count) ||
+    if (!modelled || may_be_folded(setting, op, opcode, dtype, operands, count) ||
         !of_op(setting, op, opcode, dtype, numbers, count, &number))
         return value;
     return with_number(value, number);

@@ -8,6 +8,7 @@
  */
 #include "verify/signature_table_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -242,7 +243,7 @@ signature signature_literal(signature_table *table, const ir_constant *constant)
         return signature_number(table, constant->integer);
     if (real >= -9e15 && real <= 9e15 && real == (double)(int64_t)real)
         return signature_number(table, (int64_t)real);
-    return interned_constant(table, (entry){.real = real != real ? 0.5 : real});
+    return interned_constant(table, (entry){.real = real != real ? (double)NAN : real});
 }
 
 static bool is_identity(const entry *constant, ir_opcode opcode, base_dtype dtype) {
