@@ -73,7 +73,8 @@ static void write_sizes(base_text *out, const planner_program *program) {
 static void write_candidate(base_text *out, const planner_report *report, int64_t rank,
                             const planner_candidate *c) {
     cost_estimate estimate = planner_price(report->program, c, report->model, report->coefficients);
-    base_text_format(out, "%5lld ", (long long)rank);
+    bool chosen = c == &report->search->candidates[report->search->best];
+    base_text_format(out, "%c%4lld ", chosen ? '*' : ' ', (long long)rank);
     cli_candidates_amount(out, c->price, 12);
     base_text_format(out, "%6lld%4lld%4lld%4lld  %-5s %-10s ",
                      (long long)planner_candidate_workers(c), (long long)c->vector,

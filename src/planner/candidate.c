@@ -12,9 +12,12 @@
 #include "planner/candidate.h"
 
 enum {
-    MOST_SLOTS = 64,    /* that the lowering takes */
-    MOST_VALUES = 64,   /* that a worker keeps */
-    OWN_REGISTERS = 24, /* of a thread, for what is no kept value */
+    MOST_SLOTS = 64,        /* that the lowering takes */
+    MOST_VALUES = 64,       /* that a worker keeps */
+    LOADS_UNDER_WAY = 16,   /* beside kept values: later ones wait for room */
+    THREADS_TOGETHER = 128, /* four subgroups, one in each part of a processor: groups are given */
+    REGISTERS_TOGETHER = 8, /* registers for so many threads, so many each */
+    OWN_REGISTERS = 24,     /* of a thread, for what is no kept value */
     RESIDENT_THREADS = 512,
     MOST_VECTOR = 8,
     MOST_UNROLL = 16,
@@ -161,6 +164,7 @@ static const planner_refusal_row refusal_rows[] = {
     [PLANNER_REFUSED_STEPS] = {"steps", "chunks to walk", "more than a step holds"},
     [PLANNER_REFUSED_ORDER] = {"order", "subgroups, under a canonical reduction", "a power of two"},
     [PLANNER_REFUSED_BUDGET] = {"budget", "values that a worker keeps", "at most"},
+    [PLANNER_REFUSED_REGISTERS] = {"registers", "values that a worker has at once", "at most"},
 };
 
 const planner_refusal_row *planner_refusal_describe(planner_refusal refusal) {
@@ -257,35 +261,47 @@ static int64_t slots_of(const planner_program *program, const planner_candidate 
     return planner_times(slots, kept->others);
 }
 
-/* What goes through a pass without being kept: where the row lies in slots, loads of all of it are
- * asked for at once; accumulators are as many as the slots of a step. */
+/* What goes through a pass without being kept: where the row lies in slots, loads of it are asked
+ * for at once, of all of it where nothing else is there, else of some; accumulators are as many as
+ * the slots of a step. */
 static int64_t passing_slots(const planner_program *program, const planner_candidate *c,
-                             const planner_pass *pass) {
+                             const planner_pass *pass, int64_t kept) {
     int64_t slots = planner_candidate_slots(program, c);
     int64_t owned = cost_slots(pass->elements, planner_candidate_workers(c), c->vector);
     slots = slots < owned ? slots : owned;
     if (!pass->row)
         return 2 + pass->reductions;
-    int64_t loads = pass->passing > 0 ? slots : 0, few = 2 * c->vector;
+    int64_t loads = pass->passing == 0                    ? 0
+                    : kept > 0 && slots > LOADS_UNDER_WAY ? LOADS_UNDER_WAY
+                                                          : slots;
+    int64_t few = 2 * c->vector;
     return (loads > few ? loads : few) + pass->reductions * (c->stepped ? slots : 1);
 }
 
-int64_t planner_live_slots(const planner_program *program, const planner_candidate *candidate) {
-    const planner_work *work = candidate->storages->work;
+/* The most that is kept at one time: what dies in a pass makes room for what the pass makes. With
+ * `passing`, and what goes through the pass beside it. */
+static int64_t live_slots(const planner_program *program, const planner_candidate *c,
+                          bool passing) {
+    const planner_work *work = c->storages->work;
     int64_t most = 0;
     for (int64_t p = 0; p < work->pass_count; p++) {
         int64_t before = 0, behind = 0;
         for (int64_t i = 0; i < work->kept_count; i++) {
             const planner_kept *kept = &work->kept[i];
-            int64_t slots = kept->registers ? slots_of(program, candidate, kept) : 0;
+            int64_t slots = kept->registers ? slots_of(program, c, kept) : 0;
             before += kept->from < p && p <= kept->to ? slots : 0;
             behind += kept->from <= p && p < kept->to ? slots : 0;
         }
-        int64_t live = (before > behind ? before : behind) +
-                       passing_slots(program, candidate, &work->passes[p]);
+        int64_t live = before > behind ? before : behind;
+        if (passing)
+            live += passing_slots(program, c, &work->passes[p], live);
         most = live > most ? live : most;
     }
     return most;
+}
+
+int64_t planner_live_slots(const planner_program *program, const planner_candidate *candidate) {
+    return live_slots(program, candidate, true);
 }
 
 /* Where registers are not documented all tiles count together; else what lives at one time. */
@@ -300,8 +316,20 @@ static bool refuse_budget(const planner_program *program, const planner_candidat
     for (int64_t i = 0; i < work->kept_count; i++)
         *found += work->kept[i].registers ? slots_of(program, c, &work->kept[i]) : 0;
     if (device->capacity.registers > 0)
-        *found = planner_live_slots(program, c);
+        *found = live_slots(program, c, false);
     return *found > *limit;
+}
+
+/* What does not fit is stored to memory and loaded again by the device's compiler. */
+static bool refuse_registers(const planner_program *program, const planner_candidate *c,
+                             int64_t *found, int64_t *limit) {
+    int64_t registers = program->state->machine->capacity.registers;
+    int64_t threads = planner_candidate_workers(c) * c->packed;
+    threads = ceil_of(threads, THREADS_TOGETHER) * THREADS_TOGETHER;
+    *limit = registers / threads / REGISTERS_TOGETHER * REGISTERS_TOGETHER - OWN_REGISTERS;
+    *limit = *limit > 1 ? *limit : 1;
+    *found = live_slots(program, c, true);
+    return runs_teams(program) && registers > 0 && *found > *limit;
 }
 
 void planner_candidate_check(const planner_program *program, planner_candidate *candidate) {
@@ -318,6 +346,7 @@ void planner_candidate_check(const planner_program *program, planner_candidate *
         [PLANNER_REFUSED_STEPS] = refuse_steps,
         [PLANNER_REFUSED_ORDER] = refuse_order,
         [PLANNER_REFUSED_BUDGET] = refuse_budget,
+        [PLANNER_REFUSED_REGISTERS] = refuse_registers,
     };
     candidate->refusal = PLANNER_LEGAL;
     for (int i = PLANNER_LEGAL + 1; i < PLANNER_REFUSAL_COUNT; i++) {

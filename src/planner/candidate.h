@@ -51,6 +51,7 @@ typedef enum planner_refusal {
     PLANNER_REFUSED_STEPS,
     PLANNER_REFUSED_ORDER,
     PLANNER_REFUSED_BUDGET,
+    PLANNER_REFUSED_REGISTERS,
     PLANNER_REFUSAL_COUNT
 } planner_refusal;
 

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+static const double SAME_PRICE = 1.04;
+
 enum { MOST_CHOICES = 64, PACKED_THREADS = 256, MOST_PACKED = 8 };
 
 typedef struct choice_list {
@@ -194,7 +196,7 @@ static void find_storages(search_state *s) {
 
 /* Refused for what it has apart from storage: one rule of storage stands for all. */
 static bool is_general(planner_refusal refusal) {
-    return refusal != PLANNER_LEGAL && refusal != PLANNER_REFUSED_BUDGET;
+    return refusal != PLANNER_LEGAL && refusal < PLANNER_REFUSED_BUDGET;
 }
 
 static void add_candidates(search_state *s, const planner_candidate *form) {
@@ -209,6 +211,7 @@ static void add_candidates(search_state *s, const planner_candidate *form) {
         if (candidate.refusal == PLANNER_LEGAL) {
             cost_estimate estimate =
                 planner_price(s->program, &candidate, search->model, s->coefficients);
+            search->is_time = estimate.is_time;
             candidate.priced = estimate.available;
             candidate.price = estimate.total;
         }
@@ -261,6 +264,36 @@ cost_estimate planner_price(const planner_program *program, const planner_candid
     return cost_of(model, &facts, &program->device, coefficients);
 }
 
+static bool same_choice(const planner_candidate *a, const planner_candidate *b) {
+    return a->lanes == b->lanes && a->subgroups == b->subgroups && a->vector == b->vector &&
+           a->unroll == b->unroll && a->packed == b->packed && a->stepped == b->stepped &&
+           a->keeping == b->keeping;
+}
+
+/* Prices so near the lowest are the same to the model: then the standard, else chunks in slots,
+ * then the least unrolling, then the lowest. */
+static void settle(search_state *s) {
+    planner_search *search = s->search;
+    planner_candidate standard = planner_candidate_standard(s->program);
+    if (search->best < 0 || !search->is_time)
+        return;
+    double most = search->candidates[search->best].price * SAME_PRICE;
+    for (int64_t i = 0; i < search->count; i++) {
+        const planner_candidate *best = &search->candidates[search->best];
+        const planner_candidate *c = &search->candidates[i];
+        if (!c->priced || c->price > most)
+            continue;
+        if (same_choice(c, &standard)) {
+            search->best = i;
+            return;
+        }
+        if (c->stepped != best->stepped ? best->stepped
+            : c->unroll != best->unroll ? c->unroll < best->unroll
+                                        : c->price < best->price)
+            search->best = i;
+    }
+}
+
 planner_search *planner_search_run(planner_program *program, const planner_setting *setting,
                                    cost_model model, const cost_coefficients *coefficients) {
     search_state s = {.program = program, .setting = setting, .coefficients = coefficients};
@@ -284,5 +317,6 @@ planner_search *planner_search_run(planner_program *program, const planner_setti
                 add_forms(&s, form);
             }
     }
+    settle(&s);
     return s.search;
 }

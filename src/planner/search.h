@@ -5,7 +5,9 @@
  *     cpu      one register of lanes x accumulators U 1, 2, 4, 8 x the same
  *
  * The lowest price wins; of equal ones the first: fewer workers, then smaller V, chunks in slots
- * before steps, smaller U, and the rules of storage in their order. */
+ * before steps, smaller U, and the rules of storage in their order. Times within 4% of the lowest
+ * are equal to the models: of those the standard plan is taken, else chunks in slots, the smaller U,
+ * the lower price. */
 #ifndef PLANNER_SEARCH_H
 #define PLANNER_SEARCH_H
 
@@ -28,6 +30,7 @@ typedef struct planner_search {
     planner_candidate *candidates; /* in the order of the search, refused ones too */
     int64_t count, capacity;
     int64_t best; /* -1: none is legal and priced */
+    bool is_time; /* prices are times, not scores */
     cost_model model;
 } planner_search;
 
