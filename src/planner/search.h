@@ -6,8 +6,8 @@
  *
  * The lowest price wins; of equal ones the first: fewer workers, then smaller V, chunks in slots
  * before steps, smaller U, and the rules of storage in their order. Times within 4% of the lowest
- * are equal to the models: of those the standard plan is taken, else chunks in slots, the smaller U,
- * the lower price. */
+ * are equal to the models: of those the standard plan is taken, else chunks in slots, the smaller
+ * U, the lower price. */
 #ifndef PLANNER_SEARCH_H
 #define PLANNER_SEARCH_H
 
