@@ -114,7 +114,7 @@ bool gpu_kernel_open(gpu_kernel *kernel, gpu_system *gpu, const char *path, cons
     static runtime_report report;
     compile_launch launch;
     if (gpu->device->vtable->load(gpu->device, &artifact, &kernel->module, &report) != RUNTIME_OK ||
-        !compile_launch_of(compiled, kernel->words, &launch)) {
+        !compile_launch_of(compiled, 0, kernel->words, &launch)) {
         fprintf(errors, "%s: %s\n", kernel->source.name, report.text);
         return false;
     }

@@ -104,8 +104,12 @@ static int print_module(cli_job *job) {
     }
     base_text text;
     base_text_init(&text, &job->compiled.arena);
+    const compile_result *compiled = &job->compiled;
     bool tile = options->level != NULL && strcmp(options->level, "tile") == 0;
-    ir_module_print(&text, tile ? job->compiled.tile : job->compiled.module, true);
+    if (tile || compiled->launch_count == 0)
+        ir_module_print(&text, tile ? compiled->tile : compiled->module, true);
+    for (int i = 0; !tile && i < compiled->launch_count; i++)
+        ir_module_print(&text, compiled->launches[i].module, true);
     return deliver(job, text.bytes);
 }
 

@@ -11,6 +11,7 @@
 
 #include "simulate.h"
 #include "variant.h"
+#include "workspace.h"
 
 #include "runtime/cpu.h"
 #include "runtime/cuda.h"
@@ -29,6 +30,9 @@ typedef struct launch_room {
     runtime_report report;
     runtime_artifact artifact;
     runtime_launch launch;
+    runtime_entry *entries; /* of the launches behind the first */
+    runtime_size *sizes;
+    cli_workspace workspace;
 } launch_room;
 
 static void split_flags(const char *flags, launch_room *room) {
@@ -57,13 +61,35 @@ static int pointer_count(const cli_launch *launch) {
     return count;
 }
 
-/* NULL without memory; freed with free. */
-static launch_room *make_room(const cli_launch *launch) {
+static void free_room(launch_room *room) {
+    if (room == NULL)
+        return;
+    cli_workspace_close(&room->workspace);
+    free(room->entries);
+    free(room->sizes);
+    free(room);
+}
+
+/* NULL where something is missing, which has been printed; freed with free_room. From here on the
+ * launch has the arrays of the workspace too. */
+static launch_room *make_room(cli_launch *launch) {
+    int launches = launch->job->compiled.launch_count;
     launch_room *room = calloc(1, sizeof *room);
-    if (room == NULL) {
+    if (room != NULL) {
+        room->entries = calloc((size_t)launches, sizeof *room->entries);
+        room->sizes = calloc((size_t)launches, sizeof *room->sizes);
+    }
+    if (room == NULL || room->entries == NULL || room->sizes == NULL) {
         cli_out_of_memory();
+        free_room(room);
         return NULL;
     }
+    if (cli_workspace_open(&room->workspace, launch->job, launch->arrays) != CLI_EXIT_OK) {
+        free_room(room);
+        return NULL;
+    }
+    launch->module = room->workspace.module;
+    launch->arrays = room->workspace.arrays;
     split_flags(launch->job->runs_on->compiler_flags, room);
     room->word_count =
         cli_launch_pack(launch->module, launch->job->compiled.bindings.sizes, launch->arrays,
@@ -87,8 +113,23 @@ static int choose_artifact(const cli_launch *launch, launch_room *room) {
                                         .cluster = job->compiled.module->cluster,
                                         .pointer_count = pointer_count(launch),
                                         .word_count = (int)room->word_count,
-                                        .scratch_bytes = job->compiled.scratch_bytes};
+                                        .scratch_bytes = job->compiled.scratch_bytes,
+                                        .behind = room->entries,
+                                        .behind_count = job->compiled.launch_count - 1};
+    for (int i = 1; i < job->compiled.launch_count; i++) {
+        const compile_code *code = &job->compiled.launches[i];
+        room->entries[i - 1] = (runtime_entry){.name = code->entry,
+                                               .threads = code->threads,
+                                               .cluster = code->module->cluster,
+                                               .scratch_bytes = code->scratch_bytes};
+    }
     return CLI_EXIT_OK;
+}
+
+/* Whether nobody wrote around the workspace, which is asked where the run is checked. */
+static int workspace_status(const cli_launch *launch, const launch_room *room, int status) {
+    bool asked = status == CLI_EXIT_OK && launch->job->options->check;
+    return asked && !cli_workspace_is_intact(&room->workspace) ? CLI_EXIT_CHECK_FAILED : status;
 }
 
 static int failed(const runtime_report *report) {
@@ -98,7 +139,7 @@ static int failed(const runtime_report *report) {
 
 /* ---- the cpu ---- */
 
-int cli_launch_cpu(const cli_launch *launch) {
+int cli_launch_cpu(cli_launch *launch) {
     const cli_options *options = launch->job->options;
     runtime_cpu_config config = {
         .compiler = {.compiler = options->compiler,
@@ -111,14 +152,14 @@ int cli_launch_cpu(const cli_launch *launch) {
         return CLI_EXIT_SYSTEM;
     runtime_device *device = runtime_cpu_create(base_allocator_default(), &config);
     if (device == NULL) {
-        free(room);
+        free_room(room);
         return cli_out_of_memory();
     }
     runtime_module *module = NULL;
     int status = choose_artifact(launch, room);
     if (status != CLI_EXIT_OK) {
         device->vtable->destroy(device);
-        free(room);
+        free_room(room);
         return status;
     }
     if (device->vtable->load(device, &room->artifact, &module, &room->report) != RUNTIME_OK ||
@@ -126,7 +167,8 @@ int cli_launch_cpu(const cli_launch *launch) {
         status = failed(&room->report);
     device->vtable->unload(device, module);
     device->vtable->destroy(device);
-    free(room);
+    status = workspace_status(launch, room, status);
+    free_room(room);
     return status;
 }
 
@@ -275,11 +317,11 @@ static int launch_repeated(const cli_launch *launch, runtime_device *device, run
 
 static void print_facts(const runtime_device *device, const runtime_module *module) {
     runtime_facts facts;
-    device->vtable->facts(device, module, &facts);
-    printf("from %s: %d registers, %lld bytes of stack, %lld spilled, %d barriers, %lld bytes of "
-           "scratch\n",
-           facts.from, facts.registers, (long long)facts.stack_bytes, (long long)facts.spill_bytes,
-           facts.barriers, (long long)facts.scratch_bytes);
+    for (int i = 0; device->vtable->facts(device, module, i, &facts); i++)
+        printf("from %s: %d registers, %lld bytes of stack, %lld spilled, %d barriers, %lld bytes "
+               "of scratch\n",
+               facts.from, facts.registers, (long long)facts.stack_bytes,
+               (long long)facts.spill_bytes, facts.barriers, (long long)facts.scratch_bytes);
 }
 
 /* The arrays are on the device. */
@@ -290,12 +332,18 @@ static int launch_loaded(const cli_launch *launch, runtime_device *device, launc
     int exit_code = choose_artifact(launch, room);
     if (exit_code != CLI_EXIT_OK)
         return exit_code;
-    if (!compile_launch_of(&launch->job->compiled, launch->job->compiled.bindings.sizes, &size)) {
-        fputs("croft: a size of the kernel does not fit 64 bits\n", stderr);
-        return CLI_EXIT_SYSTEM;
+    const compile_result *compiled = &launch->job->compiled;
+    for (int i = compiled->launch_count - 1; i >= 0; i--) {
+        if (!compile_launch_of(compiled, i, compiled->bindings.sizes, &size)) {
+            fputs("croft: a size of the kernel does not fit 64 bits\n", stderr);
+            return CLI_EXIT_SYSTEM;
+        }
+        room->launch.groups = size.groups;
+        room->launch.workspace_bytes = size.workspace_bytes;
+        if (i > 0)
+            room->sizes[i - 1] = (runtime_size){size.groups, size.workspace_bytes};
     }
-    room->launch.groups = size.groups;
-    room->launch.workspace_bytes = size.workspace_bytes;
+    room->launch.behind = room->sizes;
     if (device->vtable->load(device, &room->artifact, &module, &room->report) != RUNTIME_OK)
         return failed(&room->report);
     if (launch->job->options->check)
@@ -315,9 +363,11 @@ static int launch_copied(const cli_launch *launch, runtime_device *device, launc
     return exit_code;
 }
 
-int cli_launch_cuda(const cli_launch *launch, runtime_device *device) {
+int cli_launch_cuda(cli_launch *launch, runtime_device *device) {
     launch_room *room = make_room(launch);
     int status = room != NULL ? launch_copied(launch, device, room) : CLI_EXIT_SYSTEM;
-    free(room);
+    if (room != NULL)
+        status = workspace_status(launch, room, status);
+    free_room(room);
     return status;
 }

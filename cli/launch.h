@@ -13,12 +13,13 @@ typedef struct cli_launch {
     const ir_constant *scalars;
 } cli_launch;
 
-/* The exit code; a failure has been printed. CLI_EXIT_CHECK_FAILED: --repeat saw other bytes. */
-int cli_launch_cpu(const cli_launch *launch);
+/* The workspace of several launches is made here, and stands behind the arrays from then on. The
+ * exit code; a failure has been printed. CLI_EXIT_CHECK_FAILED: --repeat saw other bytes. */
+int cli_launch_cpu(cli_launch *launch);
 
 /* The arrays and their guards are copied to the device, and those that are outputs back. With
  * --check what the device's compiler says of the program is printed. */
-int cli_launch_cuda(const cli_launch *launch, runtime_device *device);
+int cli_launch_cuda(cli_launch *launch, runtime_device *device);
 
 /* The first CUDA device, and the name of its machine. NULL: there is none that will do; why has
  * been printed. The libraries may be named in the environment (docs/command.md). */

@@ -10,6 +10,7 @@
 #include "simulate.h"
 
 #include "variant.h"
+#include "workspace.h"
 
 #include "hash.h"
 #include "inputs.h"
@@ -128,13 +129,28 @@ int cli_simulate(const ir_module *module, const int64_t *sizes, cli_array *const
     return status;
 }
 
+/* One launch after the other, whatever one is found to do wrong. */
+static int simulate_launches(cli_job *job, const cli_workspace *workspace,
+                             const ir_constant *scalars) {
+    const compile_result *compiled = &job->compiled;
+    int status = CLI_EXIT_OK;
+    for (int i = 0; i < compiled->launch_count; i++) {
+        int one = cli_simulate(compiled->launches[i].module, compiled->bindings.sizes,
+                               workspace->arrays, scalars, job->options->check);
+        if (one != CLI_EXIT_OK && one != CLI_EXIT_CHECK_FAILED)
+            return one;
+        status = one != CLI_EXIT_OK ? one : status;
+    }
+    return cli_workspace_is_intact(workspace) ? status : CLI_EXIT_CHECK_FAILED;
+}
+
 int cli_simulate_job(cli_job *job, cli_array *const *arrays, const ir_constant *scalars) {
     void *pointers[CLI_ARGUMENT_LIMIT];
     int64_t *words = calloc(CLI_WORDS_LIMIT, sizeof *words);
     if (words == NULL)
         return CLI_EXIT_SYSTEM;
-    const int64_t *sizes = job->compiled.bindings.sizes;
-    cli_launch_pack(job->compiled.tile, sizes, arrays, scalars, pointers, words);
+    cli_launch_pack(job->compiled.tile, job->compiled.bindings.sizes, arrays, scalars, pointers,
+                    words);
     int status = cli_variant_choose(job, pointers, words);
     free(words);
     if (status != CLI_EXIT_OK)
@@ -142,7 +158,12 @@ int cli_simulate_job(cli_job *job, cli_array *const *arrays, const ir_constant *
     if (job->options->check && job->compiled.log.erased > 0)
         printf("layouts: the kernel's own are erased on %s; --machine sm_90 keeps them\n",
                job->machine->name);
-    return cli_simulate(job->compiled.module, sizes, arrays, scalars, job->options->check);
+    cli_workspace workspace;
+    status = cli_workspace_open(&workspace, job, arrays);
+    if (status == CLI_EXIT_OK)
+        status = simulate_launches(job, &workspace, scalars);
+    cli_workspace_close(&workspace);
+    return status;
 }
 
 /* ---- an IR text ---- */

@@ -11,6 +11,7 @@
 #include "analysis/alignment.h"
 #include "ir/clone.h"
 #include "pass/runner.h"
+#include "pass/split.h"
 #include "target/target.h"
 #include "text/plan_parse.h"
 
@@ -69,38 +70,75 @@ static bool compile_plan(const compile_request *request, compile_result *result)
     return true;
 }
 
+/* The launches at level tile: the kernel itself, or what the plan splits it into. */
+static bool compile_launches(const compile_request *request, compile_result *result) {
+    if (!pass_split_is_asked(result->tile, result->plan)) {
+        result->launches = BASE_NEW(&result->arena, compile_code);
+        result->launches[0] = (compile_code){.tile = result->tile, .plan = result->plan};
+        result->launch_count = 1;
+        return true;
+    }
+    pass_launches split;
+    pass_runner runner = compile_runner(request, result);
+    if (!pass_split(&result->arena, result->tile, result->plan, &result->diagnostics, &split))
+        return false;
+    const ir_module **modules = BASE_NEW_ARRAY(&result->arena, const ir_module *, split.count);
+    result->launches = BASE_NEW_ARRAY(&result->arena, compile_code, split.count);
+    result->launch_count = split.count;
+    for (int i = 0; i < split.count; i++) {
+        modules[i] = split.items[i].module;
+        result->launches[i] =
+            (compile_code){.tile = split.items[i].module, .plan = split.items[i].plan};
+    }
+    return pass_runner_verify_launches(&runner, "the split", result->tile, modules, split.count);
+}
+
 /* Passes change modules in place, and the reference needs the tile level: a copy is mapped. */
-static bool compile_levels(const compile_request *request, compile_result *result) {
+static bool compile_levels(const compile_request *request, compile_result *result,
+                           compile_code *code) {
     ir_level level = request->stage == COMPILE_TO_MAPPED ? IR_MAPPED : IR_THREAD;
     pass_runner runner = compile_runner(request, result);
-    result->module = ir_module_clone(&result->arena, result->tile);
-    bool good = pass_runner_pipeline(&runner, result->module, IR_MAPPED, IR_MAPPED);
+    runner.plan = code->plan;
+    code->module = ir_module_clone(&result->arena, code->tile);
+    bool good = pass_runner_pipeline(&runner, code->module, IR_MAPPED, IR_MAPPED);
     bool report = request->report && level == IR_THREAD && good && !runner.stopped;
-    const ir_module *mapped = report ? ir_module_clone(&result->arena, result->module) : NULL;
+    const ir_module *mapped = report ? ir_module_clone(&result->arena, code->module) : NULL;
     if (good && level == IR_THREAD && !runner.stopped)
-        good = pass_runner_pipeline(&runner, result->module, IR_THREAD, level);
+        good = pass_runner_pipeline(&runner, code->module, IR_THREAD, level);
     result->stopped = runner.stopped;
     if (report && good && !runner.stopped)
-        result->report = compile_report_make(&result->arena, request->machine, result->plan,
-                                             &result->log, result->tile, mapped, result->module);
-    if (result->report != NULL && request->plan == NULL)
-        result->report->planning = &result->planning;
+        code->report = compile_report_make(&result->arena, request->machine, code->plan,
+                                           &result->log, code->tile, mapped, code->module);
+    if (code->report != NULL && request->plan == NULL)
+        code->report->planning = &result->planning;
     return good;
+}
+
+static bool compile_all_levels(const compile_request *request, compile_result *result) {
+    if (!compile_launches(request, result))
+        return false;
+    for (int i = 0; i < result->launch_count; i++)
+        if (!compile_levels(request, result, &result->launches[i]))
+            return false;
+    result->module = result->launches[0].module;
+    result->report = result->launches[0].report;
+    return true;
 }
 
 typedef struct support_state {
     const target *target;
-    compile_result *result;
+    const ir_module *module;
+    base_diagnostics *diagnostics;
     const machine *machine;
     const char *said; /* a reason is given at the first op that it stands in the way of */
 } support_state;
 
 static bool check_support(void *pointer, ir_op *op) {
     support_state *state = pointer;
-    const char *reason = state->target->supports(state->result->module, op, state->machine);
+    const char *reason = state->target->supports(state->module, op, state->machine);
     bool again = reason != NULL && state->said != NULL && strcmp(reason, state->said) == 0;
     if (reason != NULL && !again)
-        base_diagnostics_add(&state->result->diagnostics, "not-supported", op->location,
+        base_diagnostics_add(state->diagnostics, "not-supported", op->location,
                              "target %s cannot run this on %s: %s", state->target->name,
                              state->machine->name, reason);
     state->said = reason != NULL ? reason : state->said;
@@ -125,19 +163,32 @@ static bool refuse_target(const compile_request *request, compile_result *result
 
 static bool compile_source(const compile_request *request, compile_result *result) {
     const machine *runs_on = request->runs_on != NULL ? request->runs_on : request->machine;
-    support_state state = {
-        .target = target_find(runs_on->target), .result = result, .machine = runs_on};
+    int count = result->launch_count;
+    support_state state = {.target = target_find(runs_on->target),
+                           .diagnostics = &result->diagnostics,
+                           .machine = runs_on};
     if (state.target == NULL)
         return refuse_target(request, result);
-    ir_region_walk(&result->module->body, check_support, &state);
+    const ir_module **modules = BASE_NEW_ARRAY(&result->arena, const ir_module *, count);
+    target_source *sources = BASE_NEW_ARRAY(&result->arena, target_source, count);
+    for (int i = 0; i < count; i++) {
+        state.module = modules[i] = result->launches[i].module;
+        ir_region_walk(&result->launches[i].module->body, check_support, &state);
+    }
     if (result->diagnostics.count > 0)
         return false;
-    target_source source = state.target->emit(&result->arena, result->module, runs_on);
-    result->source_text = source.text;
-    result->entry = source.entry;
-    result->threads = source.threads;
-    result->scratch_bytes = source.scratch_bytes;
-    result->workspace = source.workspace;
+    state.target->emit(&result->arena, modules, count, runs_on, sources);
+    for (int i = 0; i < count; i++) {
+        result->launches[i].entry = sources[i].entry;
+        result->launches[i].threads = sources[i].threads;
+        result->launches[i].scratch_bytes = sources[i].scratch_bytes;
+        result->launches[i].workspace = sources[i].workspace;
+    }
+    result->source_text = sources[0].text;
+    result->entry = sources[0].entry;
+    result->threads = sources[0].threads;
+    result->scratch_bytes = sources[0].scratch_bytes;
+    result->workspace = sources[0].workspace;
     return true;
 }
 
@@ -147,7 +198,7 @@ static void find_conditions(const compile_request *request, compile_result *resu
     const machine *runs_on = request->runs_on != NULL ? request->runs_on : request->machine;
     const target *emitter = target_find(runs_on->target);
     result->general = result->module;
-    if (emitter != NULL && emitter->uses_conditions)
+    if (emitter != NULL && emitter->uses_conditions && result->launch_count == 1)
         result->condition_count =
             analysis_conditions_find(&result->arena, result->module, &result->conditions);
     if (result->report != NULL)
@@ -165,11 +216,12 @@ static bool make_variant(const compile_request *request, compile_result *result,
         if (holds[i])
             kept[count++] = result->conditions[i];
     count = analysis_conditions_prune(&result->arena, result->general, kept, count);
-    result->module = result->general;
+    result->module = result->launches[0].module = result->general;
     if (count == 0)
         return true;
     pass_runner runner = compile_runner(request, result);
     result->module = ir_module_clone(&result->arena, result->general);
+    result->launches[0].module = result->module;
     result->module->conditions = kept;
     result->module->condition_count = result->module->condition_capacity = count;
     const pass_row *align = pass_find("align", strlen("align"));
@@ -203,7 +255,7 @@ static bool compile_stages(const compile_request *request, compile_result *resul
         return false;
     if (request->stage == COMPILE_TO_PLAN)
         return true;
-    if (!compile_levels(request, result))
+    if (!compile_all_levels(request, result))
         return false;
     if (request->stage >= COMPILE_TO_THREAD && !result->stopped) {
         find_conditions(request, result);
@@ -245,11 +297,13 @@ compile_status compile_specialise(const compile_request *request, compile_result
     return result->status = good ? COMPILE_OK : COMPILE_REJECTED;
 }
 
-bool compile_launch_of(const compile_result *result, const int64_t *sizes, compile_launch *launch) {
-    *launch = (compile_launch){0};
-    return layout_extent_evaluate(result->module->groups, sizes, &launch->groups) &&
-           (result->workspace == NULL ||
-            layout_extent_evaluate(result->workspace, sizes, &launch->workspace_bytes));
+bool compile_launch_of(const compile_result *result, int launch, const int64_t *sizes,
+                       compile_launch *size) {
+    const compile_code *code = &result->launches[launch];
+    *size = (compile_launch){0};
+    return layout_extent_evaluate(code->module->groups, sizes, &size->groups) &&
+           (code->workspace == NULL ||
+            layout_extent_evaluate(code->workspace, sizes, &size->workspace_bytes));
 }
 
 void compile_free(compile_result *result) {

@@ -60,6 +60,18 @@ typedef struct compile_request {
     const pass_row *stop_after; /* the compilation ends after this pass */
 } compile_request;
 
+/* A launch of the sequence that a dispatch is. One that is alone has the fields of the result. */
+typedef struct compile_code {
+    ir_module *tile; /* that it computes */
+    ir_plan *plan;
+    ir_module *module; /* mapped or thread, by stage */
+    compile_report *report;
+    const char *entry;
+    int threads; /* this and the next two as in target_source */
+    int64_t scratch_bytes;
+    const layout_extent *workspace;
+} compile_code;
+
 typedef struct compile_result {
     base_arena arena; /* owns everything below */
     compile_status status;
@@ -83,6 +95,13 @@ typedef struct compile_result {
     int threads;                    /* as in target_source */
     int64_t scratch_bytes;          /* as in target_source */
     const layout_extent *workspace; /* as in target_source */
+    /* From COMPILE_TO_MAPPED on: the launches, in the order in which they run, each after the one
+     * before has ended. The modules of several have more parameters than the kernel: behind its
+     * own, the tensors of the workspace that they hand on, which the caller provides (their types
+     * say how large) and which need no zeros. `source_text` has all their entries; `module`
+     * and `entry` are those of the first, and there are no conditions. */
+    compile_code *launches;
+    int launch_count;
 } compile_result;
 
 /* How much a launch is, for devices that start groups of threads. */
@@ -101,8 +120,9 @@ enum { COMPILE_ASSUME_ALL = (1 << LAYOUT_CONDITION_COUNT) - 1 };
  * needs. Module and source become those of the variant; again as often as wanted. The status. */
 compile_status compile_specialise(const compile_request *request, compile_result *result,
                                   const bool *holds);
-/* After COMPILE_TO_SOURCE: from all sizes in the module's order. False: a formula leaves 64 bits.
- */
-bool compile_launch_of(const compile_result *result, const int64_t *sizes, compile_launch *launch);
+/* After COMPILE_TO_SOURCE, of launch number `launch`: from all sizes in the module's order. False:
+ * a formula leaves 64 bits. */
+bool compile_launch_of(const compile_result *result, int launch, const int64_t *sizes,
+                       compile_launch *size);
 
 #endif

@@ -5,7 +5,8 @@
  *
  *     lane 8 | slot 4 | step *       weights 1, 8, 32
  *
- * A runtime radix (0 here, `*` in text) is the most significant, so that no weight depends on it.
+ * A runtime radix (0 here, `*` in text) is the most significant, so that no weight depends on it;
+ * that of steps below groups is read, printed and compared, and nothing else is asked of it.
  */
 #include "layout/layout.h"
 
@@ -136,6 +137,13 @@ static bool holder_may_be_runtime(layout_holder holder) {
     return holder == LAYOUT_STEP || holder == LAYOUT_GROUP;
 }
 
+/* The steps of a part: `step * | group 16`, where the extent makes how many they are. */
+static bool stands_below_parts(const layout_axis *axis, int digit) {
+    const layout_digit *digits = axis->digits;
+    return digit == axis->count - 2 && digits[digit].holder == LAYOUT_STEP &&
+           digits[digit + 1].holder == LAYOUT_GROUP && digits[digit + 1].radix > 0;
+}
+
 static const char *radix_fault(const layout_axis *axis, int *fault) {
     int64_t size = 1;
     bool bits = true;
@@ -144,7 +152,7 @@ static const char *radix_fault(const layout_axis *axis, int *fault) {
         *fault = i;
         if (digit.radix < 0)
             return "a radix is at least 1";
-        if (digit.radix == 0 && i != axis->count - 1)
+        if (digit.radix == 0 && i != axis->count - 1 && !stands_below_parts(axis, i))
             return "only the most significant digit may have a runtime radix";
         if (digit.radix == 0 && !holder_may_be_runtime(digit.holder))
             return "slot, lane, subgroup and block digits have constant radices";

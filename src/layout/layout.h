@@ -9,7 +9,9 @@
  *     group *                       one program per group
  *     lane 8 | group *              eight programs in the lanes of a group
  *
- * Only the most significant digit of an axis may have a runtime radix, printed `*`. Holders:
+ * Only the most significant digit of an axis may have a runtime radix, printed `*`; and the steps
+ * of an axis in parts, `step * | group 16`, whose number the extent makes: positions are asked of
+ * the axis of one part only. Holders:
  *     slot      a register of the lane            step   an iteration of a sweep
  *     lane      a lane of the subgroup            block  a group of the cluster
  *     subgroup  a subgroup of the team            group  a position in the grid

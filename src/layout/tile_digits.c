@@ -46,6 +46,10 @@ static bool read_one_axis(tile_reader *r, layout_axis *axis, size_t at[LAYOUT_MA
     for (int i = 0; i < LAYOUT_MAX_DIGITS && i <= axis->count; i++)
         at[i] += start;
     r->at = start + used;
+    for (int i = 0; ok && i + 1 < axis->count; i++)
+        if (axis->digits[i].radix == 0)
+            return tile_fault(r, TILE_FAULT_DIGITS, at[i], digit_length(r, at[i]),
+                              "only the most significant digit may have a runtime radix");
     if (ok)
         return true;
     bool full = axis->count == LAYOUT_MAX_DIGITS;

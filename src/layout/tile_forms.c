@@ -141,6 +141,9 @@ static bool check_digits(const layout_axis *axes, int rank, tile_finding *findin
         finding->axis = a;
         finding->digit = 0;
         reason = layout_axis_check(&axes[a]);
+        for (int i = 0; reason == NULL && i + 1 < axes[a].count; i++)
+            if (axes[a].digits[i].radix == 0)
+                reason = "only the most significant digit may have a runtime radix";
         if (reason == NULL && a == rank && layout_axis_digit_weight(&axes[a], axes[a].count) == 0)
             reason = "replicas have constant radices";
         if (reason != NULL)

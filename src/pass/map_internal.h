@@ -30,6 +30,9 @@ void map_fail(map_state *state, base_location location, const char *slug, const 
  * of the module has its line and every line its anchor, and that the digits are ones that expand
  * can apply. */
 void map_plan_apply(map_state *state);
+/* map_plan_fits.c: the same on a copy, whatever the plan keeps; false with findings. */
+bool map_plan_fits(base_arena *arena, const ir_module *module, const ir_plan *plan,
+                   base_diagnostics *diagnostics);
 /* NULL, or why a plan may not have digits that are a layout: expand cannot apply them. */
 const char *map_digits_refusal(const layout_axis *digits);
 /* map_axes.c: copies the plan's axes into module->axes and sets the team; then, whether lanes may

@@ -27,21 +27,39 @@ const char *runner_complete_text(base_arena *arena, const ir_module *module) {
     return text.bytes;
 }
 
-static bool verify_with(pass_runner *runner, const char *producer, const ir_module *module,
-                        verify_effort effort) {
-    int before = runner->diagnostics->count;
-    if (verify_module_with(module, NULL, effort, runner->diagnostics))
-        return true;
+/* The findings from `before` on are ours. */
+static bool blame(pass_runner *runner, const char *producer, ir_level level, int before) {
     for (int i = before; i < runner->diagnostics->count; i++)
         runner->diagnostics->items[i].hint = base_diagnostics_text(
             runner->diagnostics,
             "CROFT_BUG: level %s is not legal after %s; please report the kernel",
-            ir_level_name(module->level), producer);
+            ir_level_name(level), producer);
     return false;
+}
+
+static bool verify_with(pass_runner *runner, const char *producer, const ir_module *module,
+                        verify_effort effort) {
+    int before = runner->diagnostics->count;
+    return verify_module_with(module, NULL, effort, runner->diagnostics) ||
+           blame(runner, producer, module->level, before);
 }
 
 bool pass_runner_verify(pass_runner *runner, const char *producer, const ir_module *module) {
     return verify_with(runner, producer, module, VERIFY_USUAL);
+}
+
+static verify_effort effort_of(const pass_runner *runner) {
+    return (runner->checks & PASS_CHECK_VERIFY) != 0 ? VERIFY_THOROUGH : VERIFY_USUAL;
+}
+
+bool pass_runner_verify_launches(pass_runner *runner, const char *producer, const ir_module *kernel,
+                                 const ir_module *const *launches, int count) {
+    int before = runner->diagnostics->count;
+    for (int i = 0; i < count; i++)
+        if (!verify_with(runner, producer, launches[i], effort_of(runner)))
+            return false;
+    return verify_sequence(kernel, launches, count, effort_of(runner), runner->diagnostics) ||
+           blame(runner, producer, IR_TILE, before);
 }
 
 static bool verify_pass(pass_runner *runner, const pass_row *pass, const ir_module *module) {
@@ -51,10 +69,8 @@ static bool verify_pass(pass_runner *runner, const pass_row *pass, const ir_modu
 
 /* Where the module goes on to the next level: with more effort where passes are verified. */
 static bool verify_border(pass_runner *runner, const pass_row *pass, const ir_module *module) {
-    verify_effort effort =
-        (runner->checks & PASS_CHECK_VERIFY) != 0 ? VERIFY_THOROUGH : VERIFY_USUAL;
     return verify_with(runner, base_diagnostics_text(runner->diagnostics, "pass %s", pass->name),
-                       module, effort);
+                       module, effort_of(runner));
 }
 
 /* ---- before ---- */

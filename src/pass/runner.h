@@ -62,4 +62,9 @@ bool pass_runner_pipeline(pass_runner *runner, ir_module *module, ir_level first
 /* Verifies our own output: findings are CROFT_BUGs of `producer`, such as "pass fold". */
 bool pass_runner_verify(pass_runner *runner, const char *producer, const ir_module *module);
 
+/* The same of launches at level tile, each by itself, and together against the kernel that they
+ * were split from. */
+bool pass_runner_verify_launches(pass_runner *runner, const char *producer, const ir_module *kernel,
+                                 const ir_module *const *launches, int count);
+
 #endif

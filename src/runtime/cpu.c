@@ -25,7 +25,8 @@ typedef void cpu_entry(void *const *pointers, const int64_t *words, int64_t begi
 typedef int64_t cpu_query(const int64_t *words);
 
 struct runtime_module {
-    void *library;
+    runtime_module *behind; /* the launch behind this one; NULL: none */
+    void *library;          /* of the first launch; NULL in the others */
     cpu_entry *entry;
     cpu_query *groups;
     cpu_query *workspace;
@@ -70,39 +71,77 @@ static runtime_status find_function(void *library, const char *entry, const char
     return RUNTIME_OK;
 }
 
-static runtime_status find_functions(runtime_module *module, const char *entry,
+static runtime_status find_functions(runtime_module *module, void *library, const char *entry,
                                      runtime_report *report) {
-    runtime_status status = find_function(module->library, entry, "", &module->entry, report);
+    runtime_status status = find_function(library, entry, "", &module->entry, report);
     if (status == RUNTIME_OK)
-        status = find_function(module->library, entry, "_groups", &module->groups, report);
+        status = find_function(library, entry, "_groups", &module->groups, report);
     if (status == RUNTIME_OK)
-        status = find_function(module->library, entry, "_workspace", &module->workspace, report);
+        status = find_function(library, entry, "_workspace", &module->workspace, report);
     return status;
 }
 
 static void cpu_unload(runtime_device *device, runtime_module *module) {
-    if (module == NULL)
-        return;
-    runtime_library_close(module->library);
-    resize((cpu_device *)device, module, sizeof *module, 0);
+    for (runtime_module *behind; module != NULL; module = behind) {
+        behind = module->behind;
+        if (module->library != NULL)
+            runtime_library_close(module->library);
+        resize((cpu_device *)device, module, sizeof *module, 0);
+    }
+}
+
+static runtime_module *new_module(cpu_device *cpu, runtime_report *report) {
+    runtime_module *made = resize(cpu, NULL, 0, sizeof *made);
+    if (made != NULL)
+        *made = (runtime_module){0};
+    else
+        runtime_report_set(report, RUNTIME_NO_MEMORY, "no memory for a module");
+    return made;
+}
+
+/* The functions of the launches behind the first. */
+static runtime_status find_behind(cpu_device *cpu, const runtime_artifact *artifact,
+                                  runtime_module *first, runtime_report *report) {
+    runtime_status status = RUNTIME_OK;
+    runtime_module *last = first;
+    for (int i = 0; i < artifact->behind_count && status == RUNTIME_OK; i++) {
+        last->behind = new_module(cpu, report);
+        if (last->behind == NULL)
+            return RUNTIME_NO_MEMORY;
+        last = last->behind;
+        status = find_functions(last, first->library, artifact->behind[i].name, report);
+    }
+    return status;
+}
+
+static runtime_status check_names(const runtime_artifact *artifact, runtime_report *report) {
+    for (int i = -1; i < artifact->behind_count; i++) {
+        const char *name = i < 0 ? artifact->entry : artifact->behind[i].name;
+        if (strlen(name) > ENTRY_LIMIT)
+            return runtime_report_set(report, RUNTIME_LOAD_FAILED,
+                                      "the entry's name has %zu characters, at most %d are "
+                                      "possible",
+                                      strlen(name), ENTRY_LIMIT);
+    }
+    return RUNTIME_OK;
 }
 
 static runtime_status cpu_load(runtime_device *device, const runtime_artifact *artifact,
                                runtime_module **module, runtime_report *report) {
     cpu_device *cpu = (cpu_device *)device;
     *module = NULL;
-    if (strlen(artifact->entry) > ENTRY_LIMIT)
-        return runtime_report_set(report, RUNTIME_LOAD_FAILED,
-                                  "the entry's name has %zu characters, at most %d are possible",
-                                  strlen(artifact->entry), ENTRY_LIMIT);
-    runtime_module *made = resize(cpu, NULL, 0, sizeof *made);
+    runtime_status status = check_names(artifact, report);
+    if (status != RUNTIME_OK)
+        return status;
+    runtime_module *made = new_module(cpu, report);
     if (made == NULL)
-        return runtime_report_set(report, RUNTIME_NO_MEMORY, "no memory for a module");
-    *made = (runtime_module){0};
-    runtime_status status = runtime_compiler_build(&cpu->compiler, artifact->text, artifact->length,
-                                                   artifact->flags, &made->library, report);
+        return RUNTIME_NO_MEMORY;
+    status = runtime_compiler_build(&cpu->compiler, artifact->text, artifact->length,
+                                    artifact->flags, &made->library, report);
     if (status == RUNTIME_OK)
-        status = find_functions(made, artifact->entry, report);
+        status = find_functions(made, made->library, artifact->entry, report);
+    if (status == RUNTIME_OK)
+        status = find_behind(cpu, artifact, made, report);
     if (status == RUNTIME_OK)
         *module = made;
     else
@@ -172,36 +211,60 @@ static bool workspace_bytes(int64_t needed, int64_t workers, int64_t *each, int6
     return base_checked_mul(*each, workers, all);
 }
 
-static runtime_status cpu_launch(runtime_device *device, runtime_module *module,
-                                 const runtime_launch *launch, runtime_report *report) {
-    cpu_device *cpu = (cpu_device *)device;
-    int64_t groups = module->groups(launch->words);
-    if (groups < 0)
+/* How a launch is run: nothing has been yet. */
+typedef struct cpu_shares {
+    int64_t groups, grain, each, all; /* bytes of each worker and of all */
+} cpu_shares;
+
+static runtime_status divide(const cpu_device *cpu, const runtime_module *module,
+                             const runtime_launch *launch, cpu_shares *shares,
+                             runtime_report *report) {
+    *shares = (cpu_shares){.groups = module->groups(launch->words)};
+    if (shares->groups < 0)
         return runtime_report_set(report, RUNTIME_NO_MEMORY,
                                   "a size of the kernel does not fit 64 bits");
-    if (groups == 0)
+    if (shares->groups == 0)
         return RUNTIME_OK;
-    int64_t grain = choose_grain(groups, launch->work_ns);
-    int64_t workers = runtime_team_workers(cpu->team, groups, grain);
-    cpu_job job = {.module = module, .launch = launch};
-    int64_t needed = module->workspace(launch->words), all_bytes;
+    shares->grain = choose_grain(shares->groups, launch->work_ns);
+    int64_t workers = runtime_team_workers(cpu->team, shares->groups, shares->grain);
+    int64_t needed = module->workspace(launch->words);
     if (needed < 0)
         return runtime_report_set(report, RUNTIME_NO_MEMORY,
                                   "the workspace of the kernel does not fit 64 bits");
-    if (!workspace_bytes(needed, workers, &job.worker_bytes, &all_bytes))
+    if (!workspace_bytes(needed, workers, &shares->each, &shares->all))
         return runtime_report_set(report, RUNTIME_NO_MEMORY,
                                   "a workspace of %lld bytes for each of %lld threads is too large",
                                   (long long)needed, (long long)workers);
+    return RUNTIME_OK;
+}
+
+/* All launches share one block, as large as the most that one of them needs. */
+static runtime_status cpu_launch(runtime_device *device, runtime_module *module,
+                                 const runtime_launch *launch, runtime_report *report) {
+    cpu_device *cpu = (cpu_device *)device;
+    cpu_shares shares;
     cpu_memory *memory = NULL;
-    if (all_bytes > 0) {
-        memory = take_memory(cpu, all_bytes);
+    int64_t most = 0;
+    for (const runtime_module *one = module; one != NULL; one = one->behind) {
+        runtime_status status = divide(cpu, one, launch, &shares, report);
+        if (status != RUNTIME_OK)
+            return status;
+        most = shares.all > most ? shares.all : most;
+    }
+    if (most > 0) {
+        memory = take_memory(cpu, most);
         if (memory == NULL)
             return runtime_report_set(report, RUNTIME_NO_MEMORY,
-                                      "no memory for a workspace of %lld bytes",
-                                      (long long)all_bytes);
-        job.workspace = aligned_workspace(memory);
+                                      "no memory for a workspace of %lld bytes", (long long)most);
     }
-    runtime_team_run(cpu->team, groups, grain, run_groups, &job);
+    for (const runtime_module *one = module; one != NULL; one = one->behind) {
+        (void)divide(cpu, one, launch, &shares, report); /* as before */
+        cpu_job job = {.module = one, .launch = launch, .worker_bytes = shares.each};
+        if (shares.all > 0)
+            job.workspace = aligned_workspace(memory);
+        if (shares.groups > 0)
+            runtime_team_run(cpu->team, shares.groups, shares.grain, run_groups, &job);
+    }
     if (memory != NULL)
         give_memory(cpu, memory);
     return RUNTIME_OK;

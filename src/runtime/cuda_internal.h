@@ -200,6 +200,8 @@ typedef struct cuda_device {
 
 struct runtime_module {
     runtime_module *next;
+    runtime_module *behind; /* the launch behind this one, by itself, without library, key and uses;
+                               NULL: none */
     int64_t uses;
     void *library, *function;
     runtime_facts facts;
@@ -218,7 +220,7 @@ void cuda_device_leave(const cuda_device *cuda);
 runtime_status cuda_module_load(runtime_device *device, const runtime_artifact *artifact,
                                 runtime_module **module, runtime_report *report);
 void cuda_module_unload(runtime_device *device, runtime_module *module);
-void cuda_module_facts(const runtime_device *device, const runtime_module *module,
+bool cuda_module_facts(const runtime_device *device, const runtime_module *module, int launch,
                        runtime_facts *facts);
 runtime_status cuda_launch(runtime_device *device, runtime_module *module,
                            const runtime_launch *launch, runtime_report *report);

@@ -22,13 +22,20 @@
 enum { CLUSTER_ATTRIBUTE = 4 };
 
 /* How many groups go at a time: a multiple of those that run together, at least that. */
-static int64_t groups_at_a_time(const runtime_module *module, const runtime_launch *launch) {
+static int64_t groups_at_a_time(const runtime_module *module, runtime_size size) {
     int64_t limit = GRID_LIMIT;
-    if (launch->workspace_bytes > 0 && WORKSPACE_LIMIT_BYTES / launch->workspace_bytes < limit)
-        limit = WORKSPACE_LIMIT_BYTES / launch->workspace_bytes;
+    if (size.workspace_bytes > 0 && WORKSPACE_LIMIT_BYTES / size.workspace_bytes < limit)
+        limit = WORKSPACE_LIMIT_BYTES / size.workspace_bytes;
     limit = limit / module->cluster * module->cluster;
     limit = limit < module->cluster ? module->cluster : limit;
-    return launch->groups < limit ? launch->groups : limit;
+    return size.groups < limit ? size.groups : limit;
+}
+
+/* Of launch number `number` of the module. */
+static runtime_size size_of(const runtime_launch *launch, int number) {
+    return number > 0 ? launch->behind[number - 1]
+                      : (runtime_size){.groups = launch->groups,
+                                       .workspace_bytes = launch->workspace_bytes};
 }
 
 /* ---- workspaces ---- */
@@ -73,6 +80,7 @@ typedef struct launch_state {
     cuda_device *cuda;
     const runtime_module *module;
     const runtime_launch *launch;
+    runtime_size size;
     void *stream;
     int64_t at_a_time;
     uint64_t arguments[CUDA_ARGUMENT_BYTES_LIMIT / sizeof(uint64_t)];
@@ -109,19 +117,19 @@ static runtime_status launch_part(launch_state *state, int64_t first, int64_t gr
 }
 
 static runtime_status launch_parts(launch_state *state, runtime_report *report) {
-    const runtime_launch *launch = state->launch;
+    const runtime_size size = state->size;
     cuda_device *cuda = state->cuda;
     cuda_address workspace = 0;
     runtime_status status = RUNTIME_OK;
-    if (launch->workspace_bytes > 0)
-        status = take_workspace(cuda, state->at_a_time * launch->workspace_bytes, state->stream,
+    if (size.workspace_bytes > 0)
+        status = take_workspace(cuda, state->at_a_time * size.workspace_bytes, state->stream,
                                 &workspace, report);
     if (status != RUNTIME_OK)
         return status;
     pack_arguments(state, workspace);
-    for (int64_t first = 0; first < launch->groups && status == RUNTIME_OK;
+    for (int64_t first = 0; first < size.groups && status == RUNTIME_OK;
          first += state->at_a_time) {
-        int64_t left = launch->groups - first;
+        int64_t left = size.groups - first;
         status =
             launch_part(state, first, left < state->at_a_time ? left : state->at_a_time, report);
     }
@@ -133,27 +141,49 @@ static runtime_status launch_parts(launch_state *state, runtime_report *report) 
     return status;
 }
 
-static runtime_status check_launch(const runtime_module *module, const runtime_launch *launch,
-                                   int64_t at_a_time, runtime_report *report) {
+static runtime_status check_launch(const runtime_module *module, runtime_size size,
+                                   runtime_report *report) {
     int64_t bytes;
-    if (launch->groups % module->cluster != 0)
+    if (size.groups < 0 || size.workspace_bytes < 0)
+        return runtime_report_set(report, RUNTIME_NO_MEMORY,
+                                  "a size of the kernel does not fit 64 bits");
+    if (size.groups % module->cluster != 0)
         return runtime_report_set(report, RUNTIME_SYSTEM_FAILED,
                                   "%lld groups are no multiple of the %d that run together",
-                                  (long long)launch->groups, module->cluster);
-    if (!base_checked_mul(at_a_time, launch->workspace_bytes, &bytes))
+                                  (long long)size.groups, module->cluster);
+    if (!base_checked_mul(groups_at_a_time(module, size), size.workspace_bytes, &bytes))
         return runtime_report_set(report, RUNTIME_NO_MEMORY,
                                   "a workspace of %lld bytes for each group is too large",
-                                  (long long)launch->workspace_bytes);
+                                  (long long)size.workspace_bytes);
     return RUNTIME_OK;
+}
+
+/* On one stream, where each begins when the one before has ended. */
+static runtime_status launch_all(launch_state *state, runtime_report *report) {
+    runtime_status status = RUNTIME_OK;
+    int number = 0;
+    for (; state->module != NULL && status == RUNTIME_OK; state->module = state->module->behind) {
+        state->size = size_of(state->launch, number++);
+        state->at_a_time = groups_at_a_time(state->module, state->size);
+        if (state->size.groups > 0)
+            status = launch_parts(state, report);
+    }
+    return status;
 }
 
 runtime_status cuda_launch(runtime_device *device, runtime_module *module,
                            const runtime_launch *launch, runtime_report *report) {
     cuda_device *cuda = (cuda_device *)device;
-    if (launch->groups < 0 || launch->workspace_bytes < 0)
-        return runtime_report_set(report, RUNTIME_NO_MEMORY,
-                                  "a size of the kernel does not fit 64 bits");
-    if (launch->groups == 0)
+    bool any = false;
+    int number = 0;
+    for (const runtime_module *one = module; one != NULL; one = one->behind) {
+        runtime_size size = size_of(launch, number++);
+        runtime_status status = check_launch(one, size, report);
+        if (status != RUNTIME_OK)
+            return status;
+        any = any || size.groups > 0;
+    }
+    if (!any)
         return RUNTIME_OK;
     bool waits = launch->stream == NULL;
     launch_state state; /* not zeroed: the arguments are large */
@@ -161,13 +191,10 @@ runtime_status cuda_launch(runtime_device *device, runtime_module *module,
     state.module = module;
     state.launch = launch;
     state.stream = waits ? cuda->stream : launch->stream;
-    state.at_a_time = groups_at_a_time(module, launch);
-    runtime_status status = check_launch(module, launch, state.at_a_time, report);
-    if (status == RUNTIME_OK)
-        status = cuda_device_enter(cuda, report);
+    runtime_status status = cuda_device_enter(cuda, report);
     if (status != RUNTIME_OK)
         return status;
-    status = launch_parts(&state, report);
+    status = launch_all(&state, report);
     if (waits) {
         int error = cuda->driver.stream_wait(cuda->stream);
         if (status == RUNTIME_OK)

@@ -22,7 +22,7 @@ enum { SCRATCH_WITHOUT_ASKING = 48 * 1024, SUBGROUP = 32 };
 typedef struct key_numbers {
     int64_t scratch_bytes, text_bytes;
     int threads, cluster, pointer_count, word_count;
-    int allow_spills, driver, compiler_major, compiler_minor, major, minor;
+    int allow_spills, driver, compiler_major, compiler_minor, major, minor, behind_count;
 } key_numbers;
 
 static void *resize(const cuda_device *cuda, void *memory, size_t old_size, size_t new_size) {
@@ -30,7 +30,10 @@ static void *resize(const cuda_device *cuda, void *memory, size_t old_size, size
 }
 
 static void module_free(const cuda_device *cuda, runtime_module *module) {
-    resize(cuda, module, sizeof *module + module->key_size, 0);
+    for (runtime_module *behind; module != NULL; module = behind) {
+        behind = module->behind;
+        resize(cuda, module, sizeof *module + module->key_size, 0);
+    }
 }
 
 /* ---- keys ---- */
@@ -40,6 +43,12 @@ static void key_add(char *key, size_t *size, const void *bytes, size_t length) {
     if (key != NULL)
         memcpy(key + *size, bytes, length);
     *size += length;
+}
+
+static void key_add_entry(char *key, size_t *size, const runtime_entry *entry) {
+    int64_t numbers[] = {entry->threads, entry->cluster, entry->scratch_bytes};
+    key_add(key, size, numbers, sizeof numbers);
+    key_add(key, size, entry->name, strlen(entry->name) + 1);
 }
 
 static size_t key_write(char *key, const cuda_device *cuda, const runtime_artifact *artifact) {
@@ -53,6 +62,7 @@ static size_t key_write(char *key, const cuda_device *cuda, const runtime_artifa
     numbers.pointer_count = artifact->pointer_count;
     numbers.word_count = artifact->word_count;
     numbers.allow_spills = artifact->allow_spills;
+    numbers.behind_count = artifact->behind_count;
     numbers.driver = cuda->driver.number;
     numbers.compiler_major = cuda->compiler.major;
     numbers.compiler_minor = cuda->compiler.minor;
@@ -60,11 +70,38 @@ static size_t key_write(char *key, const cuda_device *cuda, const runtime_artifa
     numbers.minor = cuda->facts.minor;
     key_add(key, &size, &numbers, sizeof numbers);
     key_add(key, &size, artifact->entry, strlen(artifact->entry) + 1);
+    for (int i = 0; i < artifact->behind_count; i++)
+        key_add_entry(key, &size, &artifact->behind[i]);
     for (int i = 0; artifact->flags != NULL && artifact->flags[i] != NULL; i++)
         key_add(key, &size, artifact->flags[i], strlen(artifact->flags[i]) + 1);
     key_add(key, &size, "", 1);
     key_add(key, &size, artifact->text, artifact->length);
     return size;
+}
+
+/* The launches behind the first. */
+static bool add_behind(const cuda_device *cuda, runtime_module *module,
+                       const runtime_artifact *artifact, runtime_report *report) {
+    for (int i = 0; i < artifact->behind_count; i++) {
+        const runtime_entry *entry = &artifact->behind[i];
+        runtime_module *made = resize(cuda, NULL, 0, sizeof *made);
+        if (made == NULL) {
+            runtime_report_set(report, RUNTIME_NO_MEMORY, "no memory for a module");
+            return false;
+        }
+        *made = (runtime_module){.threads = entry->threads,
+                                 .cluster = entry->cluster > 1 ? entry->cluster : 1,
+                                 .pointer_count = artifact->pointer_count,
+                                 .word_count = artifact->word_count,
+                                 .scratch_bytes = entry->scratch_bytes};
+        module = module->behind = made;
+    }
+    return true;
+}
+
+/* The name of the entry of launch number `launch`. */
+static const char *entry_name(const runtime_artifact *artifact, int launch) {
+    return launch == 0 ? artifact->entry : artifact->behind[launch - 1].name;
 }
 
 static runtime_module *module_new(const cuda_device *cuda, const runtime_artifact *artifact,
@@ -84,7 +121,10 @@ static runtime_module *module_new(const cuda_device *cuda, const runtime_artifac
                                .key_size = size};
     key_write(module->key, cuda, artifact);
     module->hash = base_hash_bytes(BASE_HASH_START, module->key, size);
-    return module;
+    if (add_behind(cuda, module, artifact, report))
+        return module;
+    module_free(cuda, module);
+    return NULL;
 }
 
 /* With the lock held. An equal module gets one use more. */
@@ -107,23 +147,39 @@ static runtime_status refuse(runtime_report *report, const char *what, int64_t r
                               what, (long long)required, (long long)available);
 }
 
+static runtime_status check_entry(const cuda_device *cuda, const runtime_entry *entry,
+                                  runtime_report *report) {
+    if (entry->threads <= 0 || entry->threads % SUBGROUP != 0)
+        return runtime_report_set(report, RUNTIME_LOAD_FAILED,
+                                  "a group of %d threads is not made of whole subgroups of %d",
+                                  entry->threads, SUBGROUP);
+    if (entry->scratch_bytes < 0)
+        return runtime_report_set(report, RUNTIME_LOAD_FAILED, "the artifact has a count below 0");
+    if (entry->threads > cuda->facts.threads_limit)
+        return refuse(report, "threads of a group", entry->threads, cuda->facts.threads_limit);
+    if (entry->scratch_bytes > cuda->facts.scratch_limit_bytes)
+        return refuse(report, "bytes of scratch of a group", entry->scratch_bytes,
+                      cuda->facts.scratch_limit_bytes);
+    if (entry->cluster > 1 && !cuda->facts.clusters)
+        return refuse(report, "groups that run together", entry->cluster, 1);
+    return RUNTIME_OK;
+}
+
 /* What needs no compiler to be seen. */
 static runtime_status check_artifact(const cuda_device *cuda, const runtime_artifact *artifact,
                                      runtime_report *report) {
     int64_t bytes = 8 * ((int64_t)artifact->pointer_count + artifact->word_count + 2);
-    if (artifact->threads <= 0 || artifact->threads % SUBGROUP != 0)
-        return runtime_report_set(report, RUNTIME_LOAD_FAILED,
-                                  "a group of %d threads is not made of whole subgroups of %d",
-                                  artifact->threads, SUBGROUP);
-    if (artifact->pointer_count < 0 || artifact->word_count < 0 || artifact->scratch_bytes < 0)
+    runtime_entry first = {.name = artifact->entry,
+                           .threads = artifact->threads,
+                           .cluster = artifact->cluster,
+                           .scratch_bytes = artifact->scratch_bytes};
+    if (artifact->pointer_count < 0 || artifact->word_count < 0 || artifact->behind_count < 0)
         return runtime_report_set(report, RUNTIME_LOAD_FAILED, "the artifact has a count below 0");
-    if (artifact->threads > cuda->facts.threads_limit)
-        return refuse(report, "threads of a group", artifact->threads, cuda->facts.threads_limit);
-    if (artifact->scratch_bytes > cuda->facts.scratch_limit_bytes)
-        return refuse(report, "bytes of scratch of a group", artifact->scratch_bytes,
-                      cuda->facts.scratch_limit_bytes);
-    if (artifact->cluster > 1 && !cuda->facts.clusters)
-        return refuse(report, "groups that run together", artifact->cluster, 1);
+    runtime_status status = check_entry(cuda, &first, report);
+    for (int i = 0; i < artifact->behind_count && status == RUNTIME_OK; i++)
+        status = check_entry(cuda, &artifact->behind[i], report);
+    if (status != RUNTIME_OK)
+        return status;
     if (bytes > CUDA_ARGUMENT_BYTES_LIMIT)
         return refuse(report, "bytes of arguments", bytes, CUDA_ARGUMENT_BYTES_LIMIT);
     return RUNTIME_OK;
@@ -179,11 +235,13 @@ static runtime_status check_function(const cuda_device *cuda, runtime_module *mo
 
 static runtime_status read_log(runtime_module *module, const runtime_artifact *artifact,
                                const char *log, runtime_report *report) {
-    if (!cuda_log_read(log, artifact->entry, &module->facts))
-        return runtime_report_set(report, RUNTIME_COMPILE_FAILED,
-                                  "the compiler's log has no registers, stack and spills of `%s`:"
-                                  "\n%s",
-                                  artifact->entry, log);
+    int launch = 0;
+    for (runtime_module *one = module; one != NULL; one = one->behind, launch++)
+        if (!cuda_log_read(log, entry_name(artifact, launch), &one->facts))
+            return runtime_report_set(report, RUNTIME_COMPILE_FAILED,
+                                      "the compiler's log has no registers, stack and spills of "
+                                      "`%s`:\n%s",
+                                      entry_name(artifact, launch), log);
     if (module->facts.spill_bytes > 0 && !artifact->allow_spills)
         return runtime_report_set(
             report, RUNTIME_COMPILE_FAILED,
@@ -214,6 +272,23 @@ static void drop_code(const cuda_device *cuda, runtime_module *module) {
     module->library = NULL;
 }
 
+static runtime_status load_functions(const cuda_device *cuda, runtime_module *module,
+                                     const runtime_artifact *artifact, runtime_report *report) {
+    runtime_status status = RUNTIME_OK;
+    int launch = 0;
+    for (runtime_module *one = module; one != NULL && status == RUNTIME_OK; one = one->behind) {
+        const char *name = entry_name(artifact, launch++);
+        status = cuda_driver_status(
+            &cuda->driver, cuda->driver.module_function(&one->function, module->library, name),
+            "cuModuleGetFunction", report);
+        if (status == RUNTIME_LOAD_FAILED)
+            runtime_report_add(report, "; the function is `%s`", name);
+        if (status == RUNTIME_OK)
+            status = check_function(cuda, one, report);
+    }
+    return status;
+}
+
 static runtime_status load_code(const cuda_device *cuda, runtime_module *module,
                                 const runtime_artifact *artifact, const char *code,
                                 runtime_report *report) {
@@ -226,14 +301,7 @@ static runtime_status load_code(const cuda_device *cuda, runtime_module *module,
         if (status == RUNTIME_LOAD_FAILED)
             explain_refusal(cuda, artifact, status, &failure);
         if (status == RUNTIME_OK)
-            status = cuda_driver_status(
-                driver,
-                driver->module_function(&module->function, module->library, artifact->entry),
-                "cuModuleGetFunction", &failure);
-        if (status == RUNTIME_LOAD_FAILED && module->library != NULL)
-            runtime_report_add(&failure, "; the function is `%s`", artifact->entry);
-        if (status == RUNTIME_OK)
-            status = check_function(cuda, module, &failure);
+            status = load_functions(cuda, module, artifact, &failure);
         cuda_device_leave(cuda);
     }
     if (status != RUNTIME_OK) {
@@ -327,8 +395,12 @@ void cuda_module_unload(runtime_device *device, runtime_module *module) {
     module_free(cuda, module);
 }
 
-void cuda_module_facts(const runtime_device *device, const runtime_module *module,
+bool cuda_module_facts(const runtime_device *device, const runtime_module *module, int launch,
                        runtime_facts *facts) {
     (void)device;
-    *facts = module->facts;
+    for (; module != NULL && launch > 0; launch--)
+        module = module->behind;
+    if (module != NULL)
+        *facts = module->facts;
+    return module != NULL;
 }

@@ -23,6 +23,18 @@
 typedef struct runtime_module runtime_module; /* one loaded program; each device has its own */
 typedef struct runtime_device runtime_device;
 
+/* A launch of a dispatch that has several, behind the first. */
+typedef struct runtime_entry {
+    const char *name; /* this and the others as in runtime_artifact */
+    int threads, cluster;
+    int64_t scratch_bytes;
+} runtime_entry;
+
+/* How much it is, for devices that start groups of threads. */
+typedef struct runtime_size {
+    int64_t groups, workspace_bytes; /* as in runtime_launch */
+} runtime_size;
+
 /* What is loaded. Read during `load` only. */
 typedef struct runtime_artifact {
     const char *text; /* source: C for cpu, CUDA C++ for cuda */
@@ -34,6 +46,10 @@ typedef struct runtime_artifact {
     int cluster;                   /* groups that run together; 0 and 1: none */
     int pointer_count, word_count; /* of every launch */
     int64_t scratch_bytes;         /* of a group, beyond what the text itself declares */
+    /* A dispatch of several launches: those behind the first, in the order in which they run, in
+     * the same text and with the same arguments. */
+    const runtime_entry *behind;
+    int behind_count;
     bool allow_spills; /* else a program whose registers spill is RUNTIME_COMPILE_FAILED */
 } runtime_artifact;
 
@@ -59,7 +75,8 @@ typedef struct runtime_launch {
     double work_ns;
     /* Devices that start groups of threads; cpu counts for itself. */
     int64_t groups;
-    int64_t workspace_bytes; /* that each running group needs */
+    int64_t workspace_bytes;    /* that each running group needs */
+    const runtime_size *behind; /* of the launches behind the first: as many as were loaded */
     void *stream; /* of the caller, on which the launch is put, which then returns before the
                      outputs are written; NULL: the device's own, and it waits */
 } runtime_launch;
@@ -76,13 +93,16 @@ typedef struct runtime_device_vtable {
     /* No launch of the module may be in progress. NULL is allowed. */
     void (*unload)(runtime_device *device, runtime_module *module);
 
-    /* Returns when the outputs are written. A launch of no groups writes nothing and is fine. A
+    /* Runs the launches of the module in their order, each after the one before has ended. Returns
+     * when the outputs are written. A launch of no groups writes nothing and is fine. A
      * failure is told before anything is written. Only a failure touches the report. */
     runtime_status (*launch)(runtime_device *device, runtime_module *module,
                              const runtime_launch *launch, runtime_report *report);
 
-    /* What is known of a loaded program. NULL: this device has no such facts. */
-    void (*facts)(const runtime_device *device, const runtime_module *module, runtime_facts *facts);
+    /* What is known of launch number `launch` of a loaded program; false: there is none. NULL: this
+     * device has no such facts. */
+    bool (*facts)(const runtime_device *device, const runtime_module *module, int launch,
+                  runtime_facts *facts);
 
     /* Memory of the device, aligned to 256 bytes; all four are NULL where that of the process is
      * meant. Copies return when they are done. */

@@ -45,17 +45,19 @@ static int64_t ceil_log2(int64_t n) {
     return bits;
 }
 
-/* Steps one after the other, then trees over slots and lanes. */
+/* Steps one after the other, then trees over slots and lanes, then parts one after the other. */
 static int64_t axis_depth(const layout_axis *digits, int64_t count) {
     int64_t chunk = 1, depth = 0;
     for (int i = 0; i < digits->count; i++) {
         layout_digit digit = digits->digits[i];
-        if (digit.holder == LAYOUT_GROUP)
+        if (digit.holder == LAYOUT_GROUP && digit.radix < 1)
             return -1; /* a program axis */
+        if (digit.holder == LAYOUT_GROUP)
+            depth += digit.radix;
         if (digit.holder == LAYOUT_STEP || digit.radix < 1)
             continue;
         chunk *= digit.radix;
-        depth += ceil_log2(digit.radix);
+        depth += digit.holder == LAYOUT_GROUP ? 0 : ceil_log2(digit.radix);
     }
     int64_t positions = count + layout_axis_shifts(digits) - 1;
     return depth + (positions / chunk + (positions % chunk != 0));

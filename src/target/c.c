@@ -220,35 +220,55 @@ static void c_set_registers(target_emitter *e) {
     e->registers = e->parts * ir_module_subgroups(e->module);
 }
 
-target_source target_c_emit(base_arena *arena, const ir_module *module, const machine *on) {
+/* The entry of a module and its queries; the lanes of a vector. */
+static int c_emit_entry(base_arena *arena, const ir_module *module, const machine *on,
+                        const char **entry, base_text *functions) {
     target_emitter emitter = {
         .arena = arena, .module = module, .machine = on, .dialect = &c_dialect};
     target_emitter *e = &emitter;
-    const char *entry = c_entry_name(e);
-    base_text functions, out;
-    base_text_init(&functions, arena);
-    base_text_init(&out, arena);
-
+    *entry = c_entry_name(e);
     c_set_registers(e);
     target_emit_begin(e, target_c_prelude_names(arena, e->lanes));
     target_c_arrays arrays = target_c_arrays_find(e);
     target_emit_body(e, 2);
-    c_append_entry(e, entry, &arrays, &functions);
-    target_c_groups(e, entry, &functions);
-    target_c_workspace(e, entry, &arrays, &functions);
+    c_append_entry(e, *entry, &arrays, functions);
+    target_c_groups(e, *entry, functions);
+    target_c_workspace(e, *entry, &arrays, functions);
+    return e->lanes;
+}
 
-    target_names used;
-    target_names_init(&used, arena);
-    target_names_scan(&used, functions.bytes);
+static void c_append_title(const ir_module *module, const machine *on, base_text *out) {
     base_text_format(
-        &out,
+        out,
         "/* Kernel %s for %s, %d lanes. Includes nothing, starts no thread; groups of\n"
         " * the grid are independent. Compile with -ffp-contract=off%s%s. */\n",
         module->name, on->name, module->lanes, on->compiler_flags[0] != '\0' ? " " : "",
         on->compiler_flags);
+}
+
+void target_c_emit(base_arena *arena, const ir_module *const *modules, int count, const machine *on,
+                   target_source *sources) {
+    base_text all, out;
+    target_names written;
+    base_text_init(&all, arena);
+    base_text_init(&out, arena);
+    target_names_init(&written, arena);
+    for (int i = 0; i < count; i++)
+        c_append_title(modules[i], on, &out);
     base_text_string(&out, c_head);
-    target_c_prelude(&out, &used, e->lanes);
-    base_text_string(&out, functions.bytes);
-    base_text_format(&out, "\n/* plan %016llx */\n", (unsigned long long)module->plan_hash);
-    return (target_source){.text = out.bytes, .entry = entry};
+    for (int i = 0; i < count; i++) {
+        base_text functions;
+        target_names used;
+        base_text_init(&functions, arena);
+        target_names_init(&used, arena);
+        sources[i] = (target_source){0};
+        int lanes = c_emit_entry(arena, modules[i], on, &sources[i].entry, &functions);
+        target_names_scan(&used, functions.bytes);
+        target_c_prelude(&out, &used, &written, lanes);
+        base_text_string(&all, functions.bytes);
+        base_text_format(&all, "\n/* plan %016llx */\n", (unsigned long long)modules[i]->plan_hash);
+    }
+    base_text_string(&out, all.bytes);
+    for (int i = 0; i < count; i++)
+        sources[i].text = out.bytes;
 }

@@ -225,7 +225,7 @@ static void append_bodies(base_text *out, const target_prelude *prelude, const c
 
 static bool has_row(const target_prelude *prelude, const target_prelude_row *row) {
     bool on_vectors = strpbrk(row->name, "VLH") != NULL && strchr(row->name, '$') != NULL;
-    return prelude->lanes > 1 || !(on_vectors || strcmp(row->name, "bytes") == 0);
+    return prelude->lanes > 1 || !on_vectors;
 }
 
 static target_prelude prelude_of(base_arena *arena, int lanes) {
@@ -238,9 +238,9 @@ static target_prelude prelude_of(base_arena *arena, int lanes) {
                             .has_row = has_row};
 }
 
-void target_c_prelude(base_text *out, target_names *used, int lanes) {
+void target_c_prelude(base_text *out, target_names *used, target_names *written, int lanes) {
     target_prelude prelude = prelude_of(out->arena, lanes);
-    target_prelude_write(out, &prelude, used);
+    target_prelude_write(out, &prelude, used, written);
 }
 
 const char *const *target_c_prelude_names(base_arena *arena, int lanes) {

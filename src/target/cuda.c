@@ -259,9 +259,8 @@ static void declare_word(const target_names *used, const char *name, int64_t wor
         base_text_format(out, "    const i64 %s = arguments.words[%lld];\n", name, (long long)word);
 }
 
-/* Tensors, sizes, strides and scalars, those that are used. The number of words. */
-static int64_t declare_arguments(const target_emitter *e, const target_names *used,
-                                 base_text *out) {
+/* Tensors, sizes, strides and scalars, those that are used. */
+static void declare_arguments(const target_emitter *e, const target_names *used, base_text *out) {
     const ir_module *m = e->module;
     int64_t word = 0, pointer = 0;
     for (int i = 0; i < m->parameter_count; i++) {
@@ -287,11 +286,14 @@ static int64_t declare_arguments(const target_emitter *e, const target_names *us
                              e->parameters[i].name, scalar_from_word(e, dtype, word));
         word++;
     }
-    return word;
 }
 
-static void append_struct(const target_emitter *e, int64_t words, base_text *out) {
-    int64_t pointers = 0;
+/* The same for all launches of a dispatch: they have the same parameters. */
+static void append_struct(const target_emitter *e, base_text *out) {
+    const ir_module *m = e->module;
+    int64_t pointers = 0, words = m->extents.symbol_count;
+    for (int i = 0; i < m->parameter_count; i++)
+        words += m->parameters[i].is_tensor ? m->parameters[i].value->type.rank : 1;
     for (int i = 0; i < e->module->parameter_count; i++)
         pointers += e->module->parameters[i].is_tensor;
     base_text_string(out, "\nstruct croft_arguments {\n");
@@ -314,7 +316,7 @@ static void append_kernel(target_emitter *e, const char *entry, int threads, bas
     target_names_scan(&used, e->body.length > 0 ? e->body.bytes : "");
     target_names_scan(&used, arrays.length > 0 ? arrays.bytes : "");
     target_cuda_declare_numbers(e, &used, &numbers);
-    append_struct(e, declare_arguments(e, &used, &arguments), out);
+    declare_arguments(e, &used, &arguments);
     base_text_format(out,
                      "\nextern \"C\" __global__ void __launch_bounds__(%d)\n"
                      "%s(const __grid_constant__ croft_arguments arguments) {\n",
@@ -360,38 +362,55 @@ static void cuda_begin(target_cuda *cuda, base_arena *arena, const ir_module *mo
     ir_region_walk((ir_region *)&module->body, find_tensors, cuda);
 }
 
-target_source target_cuda_emit(base_arena *arena, const ir_module *module, const machine *on) {
-    target_cuda cuda;
-    target_emitter *e = &cuda.emitter;
-    base_text kernel, out;
-    base_text_init(&kernel, arena);
-    base_text_init(&out, arena);
-    cuda_begin(&cuda, arena, module, on);
-    const char *entry = target_emit_text(e, "croft_%s", module->name);
-    int threads = (module->lanes + CUDA_WARP - 1) / CUDA_WARP * CUDA_WARP;
-
-    target_emit_begin(e, target_cuda_prelude_names(arena));
+/* The kernel of a module, with what the launch must know of it. */
+static target_source emit_kernel(target_cuda *cuda, base_text *out) {
+    target_emitter *e = &cuda->emitter;
+    bool fits;
+    target_source source = {.entry = target_emit_text(e, "croft_%s", e->module->name),
+                            .threads = (e->module->lanes + CUDA_WARP - 1) / CUDA_WARP * CUDA_WARP,
+                            .workspace = target_cuda_workspace(e->module, &fits)};
+    target_emit_begin(e, target_cuda_prelude_names(e->arena));
     target_cuda_find_arrays(e);
     target_emit_body(e, 1);
-    append_kernel(e, entry, threads, &kernel);
+    append_kernel(e, source.entry, source.threads, out);
+    source.scratch_bytes = target_cuda_launch_scratch(e);
+    return source;
+}
 
-    target_names used;
-    target_names_init(&used, arena);
-    target_names_scan(&used, kernel.bytes);
+static void append_title(const ir_module *module, int threads, const machine *on, base_text *out) {
     base_text_format(
-        &out,
+        out,
         "/* Kernel %s for %s, %d lanes in %d threads. Includes nothing; groups of the\n"
         " * grid are independent. Compile with %s%s-fmad=false. */\n\n",
         module->name, on->name, module->lanes, threads, on->compiler_flags,
         on->compiler_flags[0] != '\0' ? " " : "");
-    append_conditions(module, &out);
-    target_cuda_prelude(&out, &used);
-    base_text_string(&out, kernel.bytes);
-    base_text_format(&out, "\n/* plan %016llx */\n", (unsigned long long)module->plan_hash);
-    bool fits;
-    return (target_source){.text = out.bytes,
-                           .entry = entry,
-                           .threads = threads,
-                           .scratch_bytes = target_cuda_launch_scratch(e),
-                           .workspace = target_cuda_workspace(module, &fits)};
+    append_conditions(module, out);
+}
+
+void target_cuda_emit(base_arena *arena, const ir_module *const *modules, int count,
+                      const machine *on, target_source *sources) {
+    target_cuda cuda;
+    base_text kernels, out;
+    target_names used, written;
+    base_text_init(&kernels, arena);
+    base_text_init(&out, arena);
+    target_names_init(&used, arena);
+    target_names_init(&written, arena);
+    for (int i = 0; i < count; i++) {
+        cuda_begin(&cuda, arena, modules[i], on);
+        if (i == 0)
+            append_struct(&cuda.emitter, &kernels);
+        sources[i] = emit_kernel(&cuda, &kernels);
+        append_title(modules[i], sources[i].threads, on, &out);
+        if (i + 1 < count)
+            base_text_format(&kernels, "\n/* plan %016llx */\n",
+                             (unsigned long long)modules[i]->plan_hash);
+    }
+    target_names_scan(&used, kernels.bytes);
+    target_cuda_prelude(&out, &used, &written);
+    base_text_string(&out, kernels.bytes);
+    base_text_format(&out, "\n/* plan %016llx */\n",
+                     (unsigned long long)modules[count - 1]->plan_hash);
+    for (int i = 0; i < count; i++)
+        sources[i].text = out.bytes;
 }

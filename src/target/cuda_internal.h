@@ -39,7 +39,8 @@ typedef struct target_cuda {
 target_cuda *target_cuda_of(target_emitter *emitter);
 
 /* ---- cuda.c ---- */
-target_source target_cuda_emit(base_arena *arena, const ir_module *module, const machine *machine);
+void target_cuda_emit(base_arena *arena, const ir_module *const *modules, int count,
+                      const machine *machine, target_source *sources);
 /* The type of an element in memory. */
 const char *target_cuda_memory_type(const target_emitter *emitter, base_dtype dtype);
 /* Whether the op stands in a `when`. */
@@ -136,7 +137,7 @@ void target_cuda_push(target_emitter *emitter, const ir_op *op);
 
 /* ---- cuda_prelude.c ---- */
 /* Appends the declarations of the prelude that `used` names, and those that they need. */
-void target_cuda_prelude(base_text *out, target_names *used);
+void target_cuda_prelude(base_text *out, target_names *used, target_names *written);
 /* The names of all declarations of the prelude, up to NULL. */
 const char *const *target_cuda_prelude_names(base_arena *arena);
 

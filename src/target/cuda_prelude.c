@@ -69,9 +69,9 @@ static target_prelude prelude_of(base_arena *arena) {
                             .append_bodies = append_body};
 }
 
-void target_cuda_prelude(base_text *out, target_names *used) {
+void target_cuda_prelude(base_text *out, target_names *used, target_names *written) {
     target_prelude prelude = prelude_of(out->arena);
-    target_prelude_write(out, &prelude, used);
+    target_prelude_write(out, &prelude, used, written);
 }
 
 const char *const *target_cuda_prelude_names(base_arena *arena) {

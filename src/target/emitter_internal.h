@@ -254,7 +254,8 @@ const char *target_c_gather(const target_emitter *emitter, base_dtype dtype,
                             const char *const *sources, int count, const int64_t *from);
 
 /* ---- c.c ---- */
-target_source target_c_emit(base_arena *arena, const ir_module *module, const machine *machine);
+void target_c_emit(base_arena *arena, const ir_module *const *modules, int count,
+                   const machine *machine, target_source *sources);
 /* The type that a dtype has in registers. */
 base_dtype target_c_register_dtype(base_dtype dtype);
 /* The type of an element in memory. */
@@ -297,7 +298,7 @@ void target_c_workspace(target_emitter *emitter, const char *entry, const target
 
 /* ---- c_prelude.c ---- */
 /* Appends the declarations of the prelude that `used` names, and those that they need. */
-void target_c_prelude(base_text *out, target_names *used, int lanes);
+void target_c_prelude(base_text *out, target_names *used, target_names *written, int lanes);
 /* The names of all declarations of the prelude for this number of lanes, up to NULL. */
 const char *const *target_c_prelude_names(base_arena *arena, int lanes);
 

@@ -74,7 +74,8 @@ static const char *text_of(const target_prelude *prelude, const instance *taken)
     return out.bytes;
 }
 
-void target_prelude_write(base_text *out, const target_prelude *prelude, target_names *used) {
+void target_prelude_write(base_text *out, const target_prelude *prelude, target_names *used,
+                          target_names *written) {
     instances all = instances_of(prelude);
     for (int64_t i = all.count - 1; i >= 0; i--) {
         instance *one = &all.list[i];
@@ -86,8 +87,10 @@ void target_prelude_write(base_text *out, const target_prelude *prelude, target_
     bool functions = false;
     for (int64_t i = 0; i < all.count; i++) {
         const instance *one = &all.list[i];
-        if (one->text == NULL)
+        size_t length = strlen(one->name);
+        if (one->text == NULL || target_names_has(written, one->name, length))
             continue;
+        target_names_add(written, one->name, length);
         base_text_string(out, one->row->head != NULL && !functions ? "\n" : "");
         functions = one->row->head != NULL;
         base_text_string(out, one->text);

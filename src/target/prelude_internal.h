@@ -32,8 +32,10 @@ struct target_prelude {
     bool (*has_row)(const target_prelude *prelude, const target_prelude_row *row);
 };
 
-/* Appends the rows that `used` names, and those that they need, whose words are added to it. */
-void target_prelude_write(base_text *out, const target_prelude *prelude, target_names *used);
+/* Appends the rows that `used` names, and those that they need, whose words are added to it; but
+ * those in `written`, to which their names are added: several preludes stand in one text. */
+void target_prelude_write(base_text *out, const target_prelude *prelude, target_names *used,
+                          target_names *written);
 /* The names of all rows for all types, up to NULL. */
 const char *const *target_prelude_names(const target_prelude *prelude);
 

@@ -68,3 +68,10 @@ const target *target_find(const char *name) {
             return &targets[i];
     return NULL;
 }
+
+target_source target_emit(const target *emitter, base_arena *arena, const ir_module *module,
+                          const machine *on) {
+    target_source source;
+    emitter->emit(arena, &module, 1, on, &source);
+    return source;
+}

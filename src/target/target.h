@@ -7,7 +7,7 @@
 #include "machine/machine.h"
 
 typedef struct target_source {
-    const char *text;
+    const char *text;      /* that has the entry point */
     const char *entry;     /* `croft_NAME`: the entry point */
     int threads;           /* of a group, for targets whose device starts groups of them: whole
                               subgroups, the lanes of the team or more. 0: its text counts them */
@@ -23,9 +23,16 @@ typedef struct target {
     bool uses_conditions;
     /* NULL when the target can run the op on the machine; else the reason. */
     const char *(*supports)(const ir_module *module, const ir_op *op, const machine *machine);
-    /* Deterministic, readable text with source lines in comments and the plan hash at the end. */
-    target_source (*emit)(base_arena *arena, const ir_module *module, const machine *machine);
+    /* Deterministic, readable text with source lines in comments and the plan hash at the end. The
+     * modules are the launches of one dispatch, with different names: their entry points stand in
+     * one text. sources[i]: that of module i. */
+    void (*emit)(base_arena *arena, const ir_module *const *modules, int count,
+                 const machine *machine, target_source *sources);
 } target;
+
+/* Of a dispatch that is one launch. */
+target_source target_emit(const target *emitter, base_arena *arena, const ir_module *module,
+                          const machine *on);
 
 /* NULL when unknown. */
 const target *target_find(const char *name);

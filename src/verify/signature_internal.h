@@ -87,6 +87,8 @@ signature_tile_run *signature_tile_create(verify_state *state, const ir_module *
                                           signature_memory *memory);
 /* What it may still compute, in elements. */
 int64_t *signature_tile_work(signature_tile_run *run);
+/* Parameters from this one on are handed on by runs in the same memory. */
+void signature_tile_chain(signature_tile_run *run, int parameters);
 /* One program, by the indices of its axes, after all before it. False: the work is used up. */
 bool signature_tile_program(signature_tile_run *run, const int64_t programs[IR_MAX_PROGRAMS],
                             int32_t writer);

@@ -199,6 +199,10 @@ int64_t *signature_tile_work(signature_tile_run *run) {
     return &run->work;
 }
 
+void signature_tile_chain(signature_tile_run *run, int parameters) {
+    run->chained = parameters;
+}
+
 bool signature_tile_program(signature_tile_run *run, const int64_t programs[IR_MAX_PROGRAMS],
                             int32_t writer) {
     run->programs = programs;

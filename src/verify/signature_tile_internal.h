@@ -32,6 +32,8 @@ struct signature_tile_run {
     int32_t writer;
     uint64_t instance; /* the iterations of all loops around, hashed */
     int64_t work;      /* that is left */
+    int chained;       /* parameters from this one on are handed on by runs before: what they have
+                          stored there is loaded, and nothing else is known; 0: none are */
 };
 
 /* Where the elements of a tile stand behind those of another shape, per axis of that shape. */

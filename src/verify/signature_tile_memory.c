@@ -165,12 +165,18 @@ static signature_value content_of(const signature_tile_run *run, const access_ru
     const ir_access_mode mode = run->module->parameters[a->tensor].mode;
     if (mode != IR_IN && run->memory->open[a->tensor])
         return signature_nothing(SIGNATURE_UNKNOWN);
+    const bool handed_on = run->chained > 0 && a->tensor >= run->chained;
     const signature_cell *cell =
-        mode == IR_IN ? NULL : signature_memory_find(run->memory, a->tensor, at);
+        mode == IR_IN && !handed_on ? NULL : signature_memory_find(run->memory, a->tensor, at);
     if (cell != NULL)
         return cell->torn || cell->writer != run->writer ? signature_nothing(SIGNATURE_UNKNOWN)
                                                          : cell->value;
-    if (mode == IR_OUT)
+    if (handed_on && run->state->broken == 0)
+        verify_report(run->state, VERIFY_COVERS, a->op,
+                      "cells that a launch before this one stores",
+                      "a cell of %.100s is loaded that nobody has stored",
+                      run->module->parameters[a->tensor].name);
+    if (mode == IR_OUT || handed_on)
         return signature_nothing(SIGNATURE_UNKNOWN);
     return signature_element(run->setting, a->tensor, a->op->results[0]->type.dtype, at);
 }

@@ -22,4 +22,12 @@ typedef enum verify_effort { VERIFY_USUAL, VERIFY_THOROUGH, VERIFY_EXHAUSTIVE } 
 bool verify_module_with(const ir_module *module, const char *disabled, verify_effort effort,
                         base_diagnostics *diagnostics);
 
+/* Whether launches that run one after the other, all programs of each, store what the kernel stores
+ * (rules covers and same-elements, compared at a few programs and sizes). Parameters behind the
+ * kernel's own are handed on: a launch loads of them what those before it have stored. A program
+ * axis behind the kernel's own counts parts of its programs. The modules are of level tile and have
+ * been verified; sizes too large to be run are passed over. */
+bool verify_sequence(const ir_module *kernel, const ir_module *const *launches, int count,
+                     verify_effort effort, base_diagnostics *diagnostics);
+
 #endif

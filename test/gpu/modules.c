@@ -112,7 +112,7 @@ static bool launch_once(modules_test *t, runtime_module *loaded, const runtime_l
 
 static bool run_on_device(modules_test *t, base_arena *arena, const ir_module *module) {
     const char *const flags[] = {t->machine->compiler_flags, NULL};
-    target_source source = target_find("cuda")->emit(arena, module, t->machine);
+    target_source source = target_emit(target_find("cuda"), arena, module, t->machine);
     runtime_launch launch = {.pointers = t->memory, .words = t->words};
     if (!layout_extent_evaluate(module->groups, NULL, &launch.groups) ||
         (source.workspace != NULL &&

@@ -118,7 +118,7 @@ static bool launch_often(programs_test *t, runtime_module *module, int64_t works
 
 static bool run_on_device(programs_test *t, base_arena *arena, const ir_module *module) {
     const target *cuda = target_find("cuda");
-    target_source source = cuda->emit(arena, module, t->machine);
+    target_source source = target_emit(cuda, arena, module, t->machine);
     const char *const flags[] = {t->machine->compiler_flags, NULL};
     int64_t workspace_bytes = 0;
     if (source.workspace != NULL &&

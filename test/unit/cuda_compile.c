@@ -211,7 +211,7 @@ static void compile_program(uint64_t seed, const machine *m) {
     assert_non_null(module);
     for (const ir_op *op = module->body.first; op != NULL; op = op->next)
         assert_null(target_find("cuda")->supports(module, op, m));
-    target_source text = target_find("cuda")->emit(&arena, module, m);
+    target_source text = target_emit(target_find("cuda"), &arena, module, m);
     char name[60];
     snprintf(name, sizeof name, "program %llu", (unsigned long long)seed);
     free(compile_text(text.text, m, name));

@@ -161,7 +161,7 @@ static void facts_come_from_the_log_and_the_function(void **state) {
     f->fake->function_threads = 512;
     f->fake->function_scratch = 2048;
     assert_int_equal(cuda_fixture_load(f, &module), RUNTIME_OK);
-    f->device->vtable->facts(f->device, module, &facts);
+    f->device->vtable->facts(f->device, module, 0, &facts);
     assert_string_equal(facts.from, "ptxas");
     assert_int_equal(facts.registers, 32);
     assert_int_equal(facts.stack_bytes, 16);
@@ -191,7 +191,7 @@ static void spills_are_refused_unless_allowed(void **state) {
     assert_int_equal(f->fake->live_modules, 0);
     f->artifact.allow_spills = true;
     assert_int_equal(cuda_fixture_load(f, &module), RUNTIME_OK);
-    f->device->vtable->facts(f->device, module, &facts);
+    f->device->vtable->facts(f->device, module, 0, &facts);
     assert_int_equal(facts.spill_bytes, 64);
     runtime_module *refused = NULL; /* also while it is loaded */
     f->artifact.allow_spills = false;

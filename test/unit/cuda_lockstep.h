@@ -95,8 +95,8 @@ static inline bool lockstep_open(lockstep_kernel *kernel, base_arena *arena,
     const char *compiler = lockstep_compiler();
     if (compiler == NULL)
         return false;
-    *kernel =
-        (lockstep_kernel){.module = module, .source = target_find("cuda")->emit(arena, module, m)};
+    *kernel = (lockstep_kernel){.module = module,
+                                .source = target_emit(target_find("cuda"), arena, module, m)};
     const char *text = lockstep_text(arena, kernel->source);
     runtime_compiler_config config = {.compiler = compiler, .extra_flags = extra};
     if (runtime_compiler_build(&config, text, strlen(text), NULL, &kernel->library, &report) !=

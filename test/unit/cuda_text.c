@@ -112,7 +112,8 @@ static void ops_say_what_they_should(void **state) {
         jmp_buf exhausted;
         base_arena_init(&arena, base_allocator_default(), &exhausted);
         const ir_module *module = parse(&arena, &cases[i]);
-        target_source source = target_find("cuda")->emit(&arena, module, machine_find("sm_90"));
+        target_source source =
+            target_emit(target_find("cuda"), &arena, module, machine_find("sm_90"));
         for (int s = 0; s < 4 && cases[i].says[s] != NULL; s++)
             if (strstr(source.text, cases[i].says[s]) == NULL)
                 fail_msg("`%s` is not in\n%s", cases[i].says[s], source.text);

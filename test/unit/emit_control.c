@@ -465,7 +465,7 @@ static void hostile_names_and_lines_compile(void **state) {
     emit_fixture f;
     build_hostile(&f, &source);
     const machine *m = machine_find("cpu-avx2");
-    const char *text = target_find("cpu")->emit(&f.arena, f.module, m).text;
+    const char *text = target_emit(target_find("cpu"), &f.arena, f.module, m).text;
     assert_non_null(strstr(text, "// a.b.croft:2   t = x[:] .\n"));
     assert_non_null(strstr(text, "// a.b.croft:3   y[:] = t../\n"));
     assert_non_null(strstr(text, "plan 0000000000000000"));
@@ -482,8 +482,8 @@ static void same_module_same_text(void **state) {
     void *other = malloc(1000); /* other addresses */
     build_hostile(&g, &source);
     const machine *m = machine_find("cpu-avx2");
-    target_source a = target_find("cpu")->emit(&f.arena, f.module, m);
-    target_source b = target_find("cpu")->emit(&g.arena, g.module, m);
+    target_source a = target_emit(target_find("cpu"), &f.arena, f.module, m);
+    target_source b = target_emit(target_find("cpu"), &g.arena, g.module, m);
     assert_string_equal(a.text, b.text);
     assert_string_equal(a.entry, "croft_hostile");
     free(other);
@@ -500,7 +500,8 @@ static void what_is_not_needed_is_not_written(void **state) {
     ir_value *t = emit_fixture_load_chunk(&f, x, 1);
     t->name = "unused_value";
     ir_build_unary(&f.builder, IR_SQRT, t);
-    const char *text = target_find("cpu")->emit(&f.arena, f.module, machine_find("cpu-avx2")).text;
+    const char *text =
+        target_emit(target_find("cpu"), &f.arena, f.module, machine_find("cpu-avx2")).text;
     assert_null(strstr(text, "unused_value"));
     assert_null(strstr(text, "sqrt"));
     emit_fixture_end(&f);

@@ -285,7 +285,7 @@ emit_fixture_each(emit_fixture *f, void (*check)(void *state, const emitted *ker
             if (!emit_fixture_has(compilers[c]) || (f->thin && !in_turn) ||
                 (EMIT_FIXTURE_ONCE && runs > 0))
                 continue;
-            target_source source = target_find("cpu")->emit(&f->arena, f->module, m);
+            target_source source = target_emit(target_find("cpu"), &f->arena, f->module, m);
             emitted kernel = emit_fixture_compile(source, m, compilers[c], f->traps, f->idle);
             check(state, &kernel);
             runtime_library_close(kernel.library);

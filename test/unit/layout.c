@@ -131,8 +131,10 @@ static void ill_formed_digits_are_refused_where_they_stand(void **state) {
         {"lane 0", 5, "expected a radix"},
         {"lane x", 5, "expected a radix"},
         {"lane 99999999999999999999", 5, "a number that does not fit"},
-        {"step * | group 4", 0, "only the most significant"},
-        {"lane 2 | step * | group 4", 9, "only the most significant"},
+        {"step * | group *", 0, "only the most significant"},
+        {"lane 2 | step * | slot 4", 9, "only the most significant"},
+        {"lane 2 | group * | step 4", 9, "only the most significant"},
+        {"step * | group 4 | slot 2", 0, "only the most significant"},
         {"lane *", 0, "slot, lane, subgroup and block digits have constant"},
         {"lane 8 | block *", 9, "slot, lane, subgroup and block digits have constant"},
         {"lane 4611686018427387904 | slot 4", 27, "the product of the radices"},
@@ -161,6 +163,22 @@ static void ill_formed_digits_are_refused_where_they_stand(void **state) {
         assert_int_equal(used, cases[i].at);
         if (strncmp(reason, cases[i].reason, strlen(cases[i].reason)) != 0)
             fail_msg("`%s` was refused because: %s", cases[i].text, reason);
+    }
+}
+
+static void steps_of_parts_may_have_a_runtime_radix(void **state) {
+    (void)state;
+    static const char *const texts[] = {"step * | group 4", "lane 2 | slot 4 | step * | group 16"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        layout_axis axis = read(texts[i]);
+        base_arena arena;
+        base_arena_init(&arena, base_allocator_default(), NULL);
+        base_text out;
+        base_text_init(&out, &arena);
+        layout_axis_print(&out, &axis);
+        assert_string_equal(out.bytes, texts[i]);
+        assert_int_equal(layout_axis_radix(&axis, LAYOUT_STEP), 0);
+        base_arena_free(&arena);
     }
 }
 
@@ -237,6 +255,7 @@ int main(void) {
         cmocka_unit_test(weights_radices_and_chunk_follow_the_digits),
         cmocka_unit_test(printed_text_reads_back),
         cmocka_unit_test(ill_formed_digits_are_refused_where_they_stand),
+        cmocka_unit_test(steps_of_parts_may_have_a_runtime_radix),
         cmocka_unit_test(weights_and_strides_of_each_digit),
         cmocka_unit_test(strides_of_a_holder_partition_its_range_over_all_axes),
         cmocka_unit_test(reading_stops_after_the_last_digit),

@@ -1,0 +1,24 @@
+/* The arrays of a dispatch: those of the kernel, and behind them the tensors that its launches hand
+ * on to each other. A dispatch of one launch has none. */
+#ifndef CLI_WORKSPACE_H
+#define CLI_WORKSPACE_H
+
+#include "array.h"
+#include "job.h"
+
+typedef struct cli_workspace {
+    const ir_module *module; /* whose parameters `arrays` are by */
+    cli_array *arrays[CLI_ARGUMENT_LIMIT];
+    cli_array made[CLI_ARGUMENT_LIMIT]; /* those of the workspace */
+    int count;                          /* of parameters */
+} cli_workspace;
+
+/* `arrays`: of the kernel, by parameter, NULL for scalars. The workspace is made, between guards
+ * and with every bit set, so that what nobody stores is seen. The exit code; a failure has been
+ * printed. Closed whatever it is. */
+int cli_workspace_open(cli_workspace *workspace, cli_job *job, cli_array *const *arrays);
+/* Whether nobody has written around the workspace; if so, it is printed. */
+bool cli_workspace_is_intact(const cli_workspace *workspace);
+void cli_workspace_close(cli_workspace *workspace);
+
+#endif
