@@ -6,10 +6,11 @@
  *     %s = reduce sum %e         phase 2     partial results of launch 1
  *
  * An axis is split where it is walked at the top of the kernel: from its first to its last element,
- * in no loop and under no condition, by accesses that take the whole of a dimension, an arange or
+ * in no loop and under no condition, in no order but the plan's tree, by accesses that take the whole of a dimension, an arange or
  * gathers. Everything that a launch computes again must then come out the same: no tensor is both
  * loaded and stored. Partial results are a row's scalars.
  */
+#include "ir/print.h"
 #include "pass/split_internal.h"
 
 #include <string.h>
@@ -138,7 +139,13 @@ static bool has_domain(const split_state *state, const ir_value *value) {
 
 static void check_partial(split_state *state, const ir_op *op) {
     const ir_type *result = &op->results[0]->type;
-    if (result->rank > 0)
+    const ir_plan_line *line = ir_plan_find(state->plan, IR_PLAN_REDUCE, op->anchor);
+    ir_order order = line != NULL ? line->order : op->attributes.order;
+    if (order != IR_ORDER_TREE && ir_reduce_needs_order(op))
+        split_fail(state, line != NULL ? line->location : op->location, ir_order_name(order),
+                   "order tree",
+                   "a reduction in an order of its own cannot be split over launches");
+    else if (result->rank > 0)
         refuse(state, op, "a reduction to a scalar of the program",
                "a reduction that leaves a tile cannot be split over launches");
     else if (ir_monoid_result(op->attributes.monoid, result->dtype) != result->dtype)

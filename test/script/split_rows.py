@@ -85,6 +85,13 @@ TILES = """kernel tiles(x: in f32[R, H, N], y: out f32[R, H]) {
 """
 
 
+ORDERED = """kernel ordered(x: in f32[R, N], y: out f32[R]) {
+    program row: R
+    y[row] = sum(x[row, :], order=ORDER)
+}
+"""
+
+
 def edit(plan, parts, width, axis="N"):
     """The plan with the axis in parts, and nothing kept from launch to launch."""
     def digits(found):
@@ -185,9 +192,9 @@ def check_repeated():
     case("repeated_bytes", len(set(loaded)) == 1, "runs differ")
 
 
-def refused(label, path, words, outputs, change, slug="plan-split", axis="N"):
+def refused(label, path, words, outputs, change, slug="plan-split", family="row"):
     files = [f"{key}={before}/dev/null" for key, before in outputs.items()]
-    plan = croft("plan", path, *words, *files, "--machine", "sm_90", "--plan", "row")
+    plan = croft("plan", path, *words, *files, "--machine", "sm_90", "--plan", family)
     file = SCRATCH / "refused.plan"
     file.write_text(change(plan.out))
     result = croft("emit", path, *words, *files, "--machine", "sm_90", "--plan", file)
@@ -206,6 +213,11 @@ def check_refused():
         path.write_text(text)
         refused(name, path, words, dict.fromkeys(outputs, ""),
                 lambda plan: edit(edit(plan, 2, 300), 2, 300, r"axis\.0"))
+    for order in ("left", "right", "canonical"):
+        path = SCRATCH / f"ordered_{order}.croft"
+        path.write_text(ORDERED.replace("ORDER", order))
+        refused(order, path, ["x=zeros:3x300"], {"y": ""}, lambda plan: edit(plan, 2, 300),
+                family="fallback" if order in ("left", "right") else "row")
     softmax = ("examples/softmax.croft", ["x=zeros:3x3000"], {"y": ""})
     refused("kept", *softmax, lambda plan: re.sub(r"keep e .*", "keep e private",
                                                   edit(plan, 2, 3000)))
