@@ -6,9 +6,9 @@
  *     %s = reduce sum %e         phase 2     partial results of launch 1
  *
  * An axis is split where it is walked at the top of the kernel: from its first to its last element,
- * in no loop and under no condition, in no order but the plan's tree, by accesses that take the whole of a dimension, an arange or
- * gathers. Everything that a launch computes again must then come out the same: no tensor is both
- * loaded and stored. Partial results are a row's scalars.
+ * in no loop and under no condition, in no order but the plan's tree, by accesses that take the
+ * whole of a dimension, an arange or gathers. Everything that a launch computes again must then
+ * come out the same: no tensor is both loaded and stored. Partial results are a row's scalars.
  */
 #include "ir/print.h"
 #include "pass/split_internal.h"

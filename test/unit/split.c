@@ -29,11 +29,8 @@ typedef struct split_fixture {
 
 /* The fallback plan, its row in three parts. */
 static void split(split_fixture *f, base_source *source) {
-    text_argument size = {.name = "N",
-                          .kind = TEXT_ARGUMENT_NUMBER,
-                          .is_integer = true,
-                          .integer = 7,
-                          .number = 7};
+    text_argument size = {
+        .name = "N", .kind = TEXT_ARGUMENT_NUMBER, .is_integer = true, .integer = 7, .number = 7};
     compile_request request = {.source = source,
                                .arguments = &size,
                                .argument_count = 1,
