@@ -53,9 +53,9 @@ static void place(core_work *w) {
     w->groups = ceil((double)f->programs / (double)f->packed);
     w->vectors = ceil(lanes / (double)f->subgroup);
     w->lanes = w->vectors * (double)f->subgroup;
-    double step = (double)f->workers * (double)f->step_slots;
-    w->steps = ceil(longest / step);
-    w->idle = w->steps * step / longest * w->lanes / lanes;
+    double pack = (double)f->workers * (double)f->vector;
+    w->steps = ceil(longest / ((double)f->workers * (double)f->step_slots));
+    w->idle = ceil(longest / pack) * pack / longest * w->lanes / lanes;
 }
 
 /* ---- demands of one group on its core, in seconds ---- */
@@ -97,13 +97,16 @@ static double spilled_part(const core_work *w) {
     return larger(1 - free / values, 0);
 }
 
+/* Of a step that the row's end cuts short one pack is under a mask; those behind it are constants,
+ * which compilers drop. */
 static double access_seconds(const core_work *w) {
     const cost_facts *f = w->facts;
     const double *c = w->c;
+    double masked = (double)f->guarded_accesses * (double)f->vector / (double)f->step_slots;
     double guard = w->machine->masks_lanes ? c[COST_CPU_GUARD_MASKED]
                                            : c[COST_CPU_GUARD] * (double)f->subgroup;
     double cycles = (double)f->accesses * w->vectors * c[COST_CPU_ACCESS] +
-                    (double)f->guarded_accesses * w->vectors * guard +
+                    masked * w->vectors * guard +
                     operations(w) / (double)f->subgroup * spilled_part(w) * c[COST_CPU_SPILL];
     return cycles / w->machine->clock;
 }
@@ -198,25 +201,13 @@ static void add_demands(cost_estimate *estimate, const core_demands *d) {
 
 static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_machine *device) {
     static const cost_need needs[] = {
-        COST_NEED(programs, 0),
-        COST_NEED(reductions, 0),
-        COST_NEED(subgroup, 1),
-        COST_NEED(workers, 1),
-        COST_NEED(vector, 1),
-        COST_NEED(packed, 1),
-        COST_NEED(array_bytes, 0),
-        COST_NEED(shuffles, 0),
-        COST_NEED(read_bytes, 0),
-        COST_NEED(reread_bytes, 0),
-        COST_NEED(shared_read_bytes, 0),
-        COST_NEED(write_bytes, 0),
-        COST_NEED(step_slots, 1),
-        COST_NEED(accesses, 0),
-        COST_NEED(exps, 0),
-        COST_NEED(divisions, 0),
-        COST_NEED(guarded_accesses, 0),
-        COST_NEED(square_roots, 0),
-        COST_NEED(other_ops, 0),
+        COST_NEED(programs, 0),     COST_NEED(reductions, 0),    COST_NEED(subgroup, 1),
+        COST_NEED(workers, 1),      COST_NEED(vector, 1),        COST_NEED(packed, 1),
+        COST_NEED(array_bytes, 0),  COST_NEED(private_slots, 0), COST_NEED(shuffles, 0),
+        COST_NEED(read_bytes, 0),   COST_NEED(reread_bytes, 0),  COST_NEED(shared_read_bytes, 0),
+        COST_NEED(write_bytes, 0),  COST_NEED(step_slots, 1),    COST_NEED(accesses, 0),
+        COST_NEED(exps, 0),         COST_NEED(divisions, 0),     COST_NEED(guarded_accesses, 0),
+        COST_NEED(square_roots, 0), COST_NEED(other_ops, 0),
     };
     static const cost_machine_need of_machine[] = {
         COST_MACHINE_NEED(processors),
@@ -247,6 +238,8 @@ cost_estimate cost_cpu(const cost_facts *facts, const cost_machine *device,
     bool serial = alone.total * 1e6 < w.c[COST_CPU_SERIAL] ||
                   alone.total <= together.total + w.c[COST_CPU_TEAM] * 1e-6;
     cost_add(&estimate, "call", w.c[COST_CPU_CALL]);
+    if (facts->array_bytes > 0 && facts->private_slots > 0)
+        cost_add(&estimate, "workspace", w.c[COST_CPU_WORKSPACE]);
     if (!serial)
         cost_add(&estimate, "team", w.c[COST_CPU_TEAM]);
     add_demands(&estimate, serial ? &alone : &together);

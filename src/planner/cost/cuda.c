@@ -89,15 +89,16 @@ static void place_groups(launch *l) {
     l->uneven = ceil(l->groups / processors) * processors / l->groups;
 }
 
-/* Lanes and slots that a program has, over the elements of its longest sweep. */
+/* Lanes and slots that compute, over the elements of the longest sweep. Packs that lie past the end
+ * of the row for all lanes are constants, which compilers drop. */
 static double idle_factor(const launch *l) {
     const cost_facts *f = l->facts;
     double longest = 1;
     for (int i = 0; i < f->domain_count; i++)
         longest = at_least(longest, (double)f->domains[i].elements);
     double threads = l->threads / (double)f->packed;
-    double steps = ceil(longest / ((double)f->workers * (double)f->step_slots));
-    return steps * (double)f->step_slots * threads / longest;
+    double pack = (double)f->workers * (double)f->vector;
+    return ceil(longest / pack) * (double)f->vector * threads / longest;
 }
 
 /* ---- bytes ---- */
@@ -281,7 +282,7 @@ static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_m
         COST_NEED(read_bytes, 0),
         COST_NEED(reread_bytes, 0),
         COST_NEED(array_bytes, 0),
-        COST_NEED(step_slots, 1),
+
         COST_NEED(shared_read_bytes, 0),
         COST_NEED(write_bytes, 0),
         COST_NEED(worker_bytes, 0),
