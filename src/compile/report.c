@@ -60,20 +60,21 @@ static bool is_spread(const ir_axis *axis) {
                             layout_axis_has(&axis->digits, LAYOUT_SLOT));
 }
 
-/* Lanes of the team that hold programs of their own. */
-static int64_t program_lanes(const report_state *state) {
-    int64_t lanes = 1;
+/* Programs that the numbers of the holder tell apart. */
+static int64_t programs_on(const report_state *state, layout_holder holder) {
+    int64_t programs = 1;
     for (int i = 0; i < state->mapped->axis_count; i++)
         if (state->mapped->axes[i].is_program)
-            lanes *= layout_axis_radix(&state->mapped->axes[i].digits, LAYOUT_LANE);
-    return lanes;
+            programs *= layout_axis_radix(&state->mapped->axes[i].digits, holder);
+    return programs;
 }
 
 /* At most one axis on the lanes, subgroups and slots of a program, what it leaves out of them being
  * replicas; the others in steps. False where that is not so. */
 static bool tile_of(const report_state *state, const ir_value *value, layout_tile *tile) {
     const layout_axis nothing = {0};
-    int64_t lanes = ir_module_subgroup_lanes(state->mapped), programs = program_lanes(state);
+    int64_t lanes = ir_module_subgroup_lanes(state->mapped) / programs_on(state, LAYOUT_LANE);
+    int64_t subgroups = ir_module_subgroups(state->mapped) / programs_on(state, LAYOUT_SUBGROUP);
     const ir_axis *axes[IR_MAX_RANK] = {NULL};
     layout_fault fault;
     int rank = value->type.rank, spread = 0;
@@ -81,12 +82,12 @@ static bool tile_of(const report_state *state, const ir_value *value, layout_til
         axes[d] = report_axis_of(state, value, d);
         spread = is_spread(axes[d]) ? d : spread;
         found += is_spread(axes[d]);
-        if (found > 1 || (found > 0 && programs > 1))
+        if (found > 1)
             return false;
     }
     if (!layout_tile_of_axis(axes[spread] != NULL ? &axes[spread]->digits : &nothing,
-                             known_or(state->tile, value->type.extent[spread], 0), lanes / programs,
-                             ir_module_subgroups(state->mapped), tile))
+                             known_or(state->tile, value->type.extent[spread], 0), lanes, subgroups,
+                             tile))
         return false;
     if (rank == 1)
         return true;
@@ -178,18 +179,19 @@ static void add_value(report_state *state, const ir_value *value) {
     int64_t lanes = range_of(state, value, LAYOUT_LANE);
     int64_t subgroups = range_of(state, value, LAYOUT_SUBGROUP);
     int64_t slots = range_of(state, value, LAYOUT_SLOT);
-    compile_report_value row = {.anchor = anchor,
-                                .named = value->name != NULL,
-                                .dtype = value->type.dtype,
-                                .shape = shape_of(state, &value->type),
-                                .fixed = is_fixed(state, value),
-                                .threads = lanes * subgroups,
-                                .slots = slots,
-                                .steps = range_of(state, value, LAYOUT_STEP),
-                                .replication =
-                                    report->threads / (lanes * subgroups * program_lanes(state)),
-                                .storage = storage_of(state, anchor),
-                                .access = access_of(state, value)};
+    compile_report_value row = {
+        .anchor = anchor,
+        .named = value->name != NULL,
+        .dtype = value->type.dtype,
+        .shape = shape_of(state, &value->type),
+        .fixed = is_fixed(state, value),
+        .threads = lanes * subgroups,
+        .slots = slots,
+        .steps = range_of(state, value, LAYOUT_STEP),
+        .replication = report->threads / (lanes * subgroups * programs_on(state, LAYOUT_LANE) *
+                                          programs_on(state, LAYOUT_SUBGROUP)),
+        .storage = storage_of(state, anchor),
+        .access = access_of(state, value)};
     if (value->definer != NULL)
         row.location = value->definer->location;
     if (!tile_of(state, value, &row.tile))

@@ -288,6 +288,10 @@ def check_printed():
     again = croft("plan", *words, "--plan", file)
     case("a_packed_plan_prints_as_it_was_read",
          again.code == 0 and again.out.split() == edited.split(), again)
+    told = croft("explain", *words, "--plan", file)
+    case("its_rows_are_no_copies", ": 16 threads x 4 slots\n" in told.out
+         and "inside a subgroup, no barrier" in told.out and "copies" not in told.out
+         and "row: lane 2 | subgroup 2 | group *" in told.out, told)
     text = croft("emit", *words, "--plan", file, "--level", "thread")
     case("its_module_has_strides",
          "digits lane 2 @16 | subgroup 2 | group *" in text.out and "sync" not in text.out
