@@ -1,6 +1,7 @@
 """Other plans for a kernel: the row plan with other digits, widths and storage.
 
     axis N  lane 16 | slot 4 | step 16     ->     axis N  lane 4 | slot 3 | step 84
+    axis row  group *                      ->     axis row  lane 2 | subgroup 3 | group *
     keep e  output y.0                     ->     keep e  private
 
 The extents of the axes are read off the fallback plan, which walks each alone. Many of these plans
@@ -29,11 +30,21 @@ def digits_of(extent, lanes, slots):
     return " | ".join(parts)
 
 
+def shared_group(lanes, random):
+    """Digits of programs that share the team with elements on so many lanes."""
+    beside = random.choice([n for n in LANES if n * lanes <= 64])
+    above = random.choice((1, 1, 2, 3))
+    parts = [f"lane {beside}"] if beside > 1 else []
+    parts += [f"subgroup {above}"] if above > 1 else []
+    return " | ".join(parts + ["group *"])
+
+
 def change_axes(lines, extents, random):
     """Lanes and slots on an axis by chance, widths that may go with them."""
     programs = [m.group(1) for m in (re.match(r"axis (\S+) .*group", line) for line in lines) if m]
     vector = random.choice(list(extents) * 4 + programs[-1:])
     lanes, slots = random.choice(LANES), random.choice(SLOTS)
+    packs = vector in extents and random.random() < 0.3
     for i, line in enumerate(lines):
         axis = re.match(r"axis (\S+) +", line)
         if axis and axis.group(1) in extents:
@@ -42,6 +53,8 @@ def change_axes(lines, extents, random):
             lines[i] = axis.group(0) + digits
         elif axis and axis.group(1) == vector:
             lines[i] = axis.group(0) + (f"lane {lanes} | group *" if lanes > 1 else "group *")
+        elif axis and packs and axis.group(1) == programs[-1]:
+            lines[i] = axis.group(0) + shared_group(lanes, random)
         width = re.match(r"(access \S+ +width) (\d+)", line)
         if width and (width.group(2) != "1" or random.random() < 0.1):
             wide = random.random() < 0.7

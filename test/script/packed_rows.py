@@ -15,7 +15,7 @@ import re
 import command
 from command import SCRATCH, case, croft
 from examples import EXAMPLES
-from sim_examples import arguments, both, outputs_of
+from sim_examples import arguments, both, outputs_of, same
 
 LONG = os.environ.get("TIER") == "check-long"
 SM = "sm_90"
@@ -240,6 +240,25 @@ def check_open_widths():
             case(f"{name}_open_{width}", result.code == 0 and not result.err, result)
 
 
+def check_strict():
+    """Bits that no packing changes."""
+    for name in ("softmax", "layernorm", "sum"):
+        words = [f"examples/{name}.croft", *arguments(name, 7, 200, "f32", False), "--strict"]
+        wanted = SCRATCH / "wanted.npy"
+        first = croft("run", *words, f"y={wanted}")
+        for rows, elements in (("lane 4 | group *", "slot 4 | lane 8"),
+                               ("lane 32 | group *", "slot 1"),
+                               ("subgroup 2 | group *", "slot 4 | lane 32 | subgroup 2")):
+            plan = croft("plan", *words, "y=/dev/null", "--machine", SM, "--plan", "row")
+            file, got = SCRATCH / "strict.plan", SCRATCH / "got.npy"
+            file.write_text(edit(plan.out, rows, elements, 200, True))
+            result = croft("run", *words, f"y={got}", "--machine", SM, "--plan", file, "--target",
+                           "sim", "--check")
+            case(f"strict_{name}_{rows.replace(' ', '')}",
+                 first.code == 0 and result.code == 0 and not result.err
+                 and same(command.load(wanted), command.load(got)), result)
+
+
 def check_refused():
     for name, text, words, digits, slug in (
             ("in_place", IN_PLACE, ["x=randn:5x60", "y=zeros:5x60,/dev/null"],
@@ -311,6 +330,7 @@ def main():
     check_other_kernels()
     check_both_axes_packed()
     check_open_widths()
+    check_strict()
     check_refused()
     check_printed()
     command.finish()
