@@ -25,6 +25,8 @@ void expand_fail(expand_state *state, const ir_op *op, const char *slug, const c
 
 const layout_extent *expand_axis_steps(expand_state *state, int axis) {
     layout_extents *pool = &state->module->extents;
+    if (state->axis[axis].cells != NULL)
+        return state->axis[axis].cells;
     const layout_extent *positions = state->module->axes[axis].extent;
     int64_t more = layout_axis_shifts(&state->module->axes[axis].digits) - 1;
     if (more > 0)
@@ -145,6 +147,7 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
     state.value_count = module->next_value;
     state.value = BASE_NEW_ARRAY(module->arena, ir_value *, state.value_count);
     state.array = BASE_NEW_ARRAY(module->arena, ir_value *, state.value_count);
+    state.pieces = BASE_NEW_ARRAY(module->arena, ir_value **, state.value_count);
     state.pulled = BASE_NEW_ARRAY(module->arena, int32_t, state.value_count);
     state.varies = BASE_NEW_ARRAY(module->arena, bool, state.value_count);
     while (varies_region(&state, &module->body)) {
@@ -156,6 +159,7 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
     expand_scratch_declare(&state, &mapped);
     expand_programs(&state, &mapped);
     expand_shifts(&state, &mapped);
+    expand_pieces(&state, &mapped);
     expand_region(&state, &mapped);
     syncs_tensors_expand(module);
     return state.failed ? PASS_FAILED : PASS_CHANGED;

@@ -222,7 +222,8 @@ static bool counts_on(const ir_access *access, int slots) {
 
 /* Indices, mask and fill of one lane are those of all its slots. Nothing is known of the neighbours
  * of an index that differs from slot to slot. */
-static ir_access *access_finish(expand_state *state, access_parts *parts, int slots) {
+static ir_access *access_finish(expand_state *state, const expand_place *place,
+                                access_parts *parts, int slots) {
     ir_access *access = BASE_NEW(state->module->arena, ir_access);
     *access = parts->access;
     bool differs = slots == 0, vector = false;
@@ -233,6 +234,8 @@ static ir_access *access_finish(expand_state *state, access_parts *parts, int sl
     }
     if (access->width > 1 && (differs || (vector && !counts_on(access, slots))))
         access->width = 1;
+    else if (place != NULL)
+        access->width = expand_piece_width(state, place->spread, access->width);
     for (int i = 1; i < parts->count; i++)
         if (parts->operands[i]->type.form == IR_FORM_SLOTS)
             parts->operands[i] = expand_splat(state, parts->operands[i], slots);
@@ -247,7 +250,7 @@ void expand_load(expand_state *state, expand_place *place, ir_op *op) {
         parts.access.fill = parts_add(&parts, expand_use(state, place, op->operands[from->fill]));
     parts.vector = parts.vector || parts.slots > 0;
     int slots = parts.vector ? parts.slots : 0;
-    ir_access *access = access_finish(state, &parts, slots);
+    ir_access *access = access_finish(state, place, &parts, slots);
     base_dtype dtype = op->results[0]->type.dtype;
     ir_type type = slots > 0 ? ir_type_slots(dtype, slots) : ir_type_uniform(dtype);
     ir_op *load = ir_build_op(&state->builder, IR_LOAD, parts.count, parts.operands, 1, &type, 0);
@@ -265,7 +268,7 @@ void expand_store(expand_state *state, expand_place *place, ir_op *op) {
         parts_reach(&parts, value->type.slots);
     int slots = parts.vector || value->type.form == IR_FORM_SLOTS ? parts.slots : 0;
     parts_add(&parts, expand_splat(state, value, slots));
-    ir_access *access = access_finish(state, &parts, slots);
+    ir_access *access = access_finish(state, place, &parts, slots);
     ir_region *outer = b->region;
     if (state->active != NULL) {
         ir_op *when = ir_build_op(b, IR_WHEN, 1, &state->active, 0, NULL, 1);

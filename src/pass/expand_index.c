@@ -39,7 +39,7 @@ static bool find_parts(expand_state *state, const expand_place *place, const ir_
         !analysis_index_form_find(module, NULL, tile, &parts->form))
         return false;
     for (int i = 0; i < module->axis_count; i++)
-        digits[i] = &module->axes[i].digits;
+        digits[i] = state->axis[i].digits != NULL ? state->axis[i].digits : &module->axes[i].digits;
     ranges[LAYOUT_LANE] = ir_module_subgroup_lanes(module);
     ranges[LAYOUT_SUBGROUP] = ir_module_subgroups(module);
     ranges[LAYOUT_SLOT] = place->spread >= 0 ? state->axis[place->spread].slots : 0;
@@ -50,7 +50,8 @@ static bool find_parts(expand_state *state, const expand_place *place, const ir_
             return false;
     for (int i = 0; i < parts->form.term_count; i++) {
         int axis = parts->form.terms[i].axis;
-        if (place->step[axis] == NULL || (state->axis[axis].spread && axis != place->spread))
+        if (place->step[axis] == NULL || state->axis[axis].scattered ||
+            (state->axis[axis].spread && axis != place->spread))
             return false;
     }
     return true;

@@ -6,7 +6,12 @@
 #include "ir/builder.h"
 #include "pass/pass.h"
 
-enum { EXPAND_MAX_AXES = 32, EXPAND_MAX_REDUCES = 64, EXPAND_MAX_SCRATCH = 256 };
+enum {
+    EXPAND_MAX_AXES = 32,
+    EXPAND_MAX_REDUCES = 64,
+    EXPAND_MAX_SCRATCH = 256,
+    EXPAND_MAX_PIECES = 8 /* all of 64 slots, 6 halves, and what is guarded */
+};
 
 /* The scratch array of a reduction over several subgroups, a cell for each partial result; or of a
  * conversion, a cell for each element. */
@@ -21,6 +26,14 @@ typedef struct expand_range {
     int first, last;
 } expand_range;
 
+/* Steps of one axis with as many slots; of a known extent: from step `first` on, in chunks of this
+ * piece. */
+typedef struct expand_piece {
+    int slots;
+    int64_t chunk, first, steps;
+    int64_t rest; /* elements of its one step; 0: all of the chunk */
+} expand_piece;
+
 /* How lanes hold an axis: the element of a position is affine + constant + chunk * step. */
 typedef struct expand_axis {
     bool spread; /* over lanes, subgroups or slots */
@@ -34,6 +47,12 @@ typedef struct expand_axis {
     ir_list lane_bits;        /* masks of the lane number: what its lane digits count */
     ir_affine partials;       /* the subgroups that hold different elements, by slot, of the own
                                  program */
+    bool cut, known; /* its pieces have different slots; they are those of a known extent */
+    expand_piece pieces[EXPAND_MAX_PIECES]; /* of an open extent: all slots, then single chunks */
+    int piece_count;
+    const layout_axis *digits;  /* of the piece that is expanded; NULL: the module's */
+    bool scattered;             /* its slots are no digits */
+    const layout_extent *cells; /* of a kept tile in this piece; NULL: as many as steps */
 } expand_axis;
 
 /* Where in a sweep: one step of every axis of the nest so far. */
@@ -44,6 +63,8 @@ typedef struct expand_place {
     int spread;                   /* the axis of the sweep that lanes or slots hold; -1: none */
     ir_value *count; /* positions of that axis inside this guarded step; NULL: all of them */
     ir_value *first; /* the first of them that has an element; NULL: position 0 */
+    int piece;       /* of that axis; which step of it has the first cell: NULL: step 0 */
+    ir_value *cells_from;
     int32_t body;    /* number of the body being expanded: pulled cells are remembered within it */
 } expand_place;
 
@@ -59,6 +80,8 @@ typedef struct expand_state {
     base_diagnostics *diagnostics;
     ir_value **value; /* by mapped value number: the thread value */
     ir_value **array; /* by mapped value number: the private array of a kept tile */
+    ir_value ***pieces; /* by mapped value number: the array or value of each piece; NULL: it has
+                           none, as an axis that is not cut */
     int32_t *pulled; /* by mapped value number: the body in which value[] was pulled from array[] */
     bool *varies; /* by mapped value number: a scalar that may differ between programs of a team */
     int32_t value_count;
@@ -86,6 +109,21 @@ ir_value *expand_common_domain(const ir_op *sweep, int axis, bool *found);
  * the grid is their mixed-radix number, the last axis fastest. Sets state->active. */
 void expand_check_programs(expand_state *state);
 void expand_programs(expand_state *state, ir_region *mapped);
+
+/* expand_pieces.c: decides which axes are cut, and where. */
+void expand_pieces(expand_state *state, const ir_region *mapped);
+/* The axis in a piece: what state->axis holds while the piece is expanded. */
+expand_axis expand_piece_axis(expand_state *state, int axis, int piece);
+/* Room for the pieces of a kept tile, and its arrays; false where its axes are not cut. */
+bool expand_declare_pieces(expand_state *state, const ir_value *mapped);
+/* Elements of one access that are still neighbours where slots between lanes were left out. */
+int expand_piece_width(const expand_state *state, int axis, int width);
+/* The running state of a reduction where a piece begins, with its slots, and where the last one has
+ * ended. *total: T(1), of the pieces before; NULL: there is none. */
+void expand_piece_begin(expand_state *state, const ir_op *reduce, ir_value **carry,
+                        ir_value **total);
+void expand_piece_end(expand_state *state, const ir_op *reduce, ir_value **carry,
+                      ir_value **total);
 
 /* expand.c */
 void expand_region(expand_state *state, ir_region *from);

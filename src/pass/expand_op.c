@@ -28,6 +28,15 @@ void expand_level(expand_state *state, ir_value **values, int count) {
             values[i] = expand_splat(state, values[i], slots);
 }
 
+/* The step of an axis among those that its array has cells for. */
+static ir_value *cell_step(expand_state *state, const expand_place *place, int axis) {
+    if (axis != place->spread || place->cells_from == NULL)
+        return place->step[axis];
+    if (place->cells_from == place->step[axis])
+        return ir_build_integer(&state->builder, BASE_I64, 0);
+    return ir_build_binary(&state->builder, IR_SUB, place->step[axis], place->cells_from);
+}
+
 ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_value *mapped) {
     ir_builder *b = &state->builder;
     ir_value *cell = NULL;
@@ -36,18 +45,22 @@ ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_v
         if (axis < 0)
             continue;
         if (cell == NULL) {
-            cell = place->step[axis];
+            cell = cell_step(state, place, axis);
         } else {
             ir_value *steps = ir_build_size(b, expand_axis_steps(state, axis));
             cell = ir_build_binary(b, IR_ADD, ir_build_binary(b, IR_MUL, cell, steps),
-                                   place->step[axis]);
+                                   cell_step(state, place, axis));
         }
     }
     return cell != NULL ? cell : ir_build_integer(b, BASE_I64, 0);
 }
 
 ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped) {
-    ir_value *array = state->array[mapped->number];
+    ir_value *array = state->array[mapped->number], **pieces = state->pieces[mapped->number];
+    if (pieces != NULL && pieces[place->piece]->type.form != IR_FORM_PRIVATE)
+        return pieces[place->piece];
+    if (pieces != NULL)
+        array = pieces[place->piece];
     if (array == NULL)
         return state->value[mapped->number];
     if (state->pulled[mapped->number] != place->body) {

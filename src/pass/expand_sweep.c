@@ -25,6 +25,7 @@ typedef struct sweep_state {
     ir_op *sweep;
     ir_op *reduces[EXPAND_MAX_REDUCES];
     ir_value *carry[EXPAND_MAX_REDUCES]; /* the running state of each reduction */
+    ir_value *total[EXPAND_MAX_REDUCES]; /* of pieces that have ended; NULL: none */
     int reduce_count;
 } sweep_state;
 
@@ -44,7 +45,13 @@ static ir_value *sweep_result_of(const sweep_state *s, const ir_value *inner) {
  * itself. */
 static void sweep_keep(sweep_state *s, expand_place *place, ir_value *result, ir_value *value) {
     expand_state *state = s->state;
-    ir_value *array = state->array[result->number];
+    ir_value *array = state->array[result->number], **pieces = state->pieces[result->number];
+    if (pieces != NULL && pieces[place->piece] == NULL) {
+        pieces[place->piece] = expand_splat(state, value, expand_slots_of(state, result));
+        return;
+    }
+    if (pieces != NULL)
+        array = pieces[place->piece];
     if (array == NULL) {
         state->value[result->number] = expand_splat(state, value, expand_slots_of(state, result));
         return;
@@ -134,49 +141,104 @@ static void sweep_keep_nothing(sweep_state *s) {
     }
 }
 
-/* All full steps of an axis with a known bound, then the guarded one as straight-line code. */
-static void sweep_axis_known(sweep_state *s, expand_place *place, int depth, int64_t bound,
-                             int64_t chunk) {
+static bool sweep_is_innermost(const sweep_state *s, int depth) {
+    return depth + 1 == s->sweep->attributes.axis_count;
+}
+
+/* The place goes on in a piece of its axis, with the slots of it. */
+static void sweep_enter_piece(sweep_state *s, expand_place *place, int depth, int piece) {
+    expand_state *state = s->state;
+    int axis = s->sweep->attributes.axes[depth];
+    place->piece = piece;
+    state->axis[axis] = expand_piece_axis(state, axis, piece);
+    for (int i = 0; sweep_is_innermost(s, depth) && i < s->reduce_count; i++)
+        expand_piece_begin(state, s->reduces[i], &s->carry[i], &s->total[i]);
+}
+
+/* Behind the last piece. */
+static void sweep_leave_pieces(sweep_state *s, expand_place *place, int depth,
+                               const expand_axis *whole) {
+    for (int i = 0; sweep_is_innermost(s, depth) && i < s->reduce_count; i++)
+        expand_piece_end(s->state, s->reduces[i], &s->carry[i], &s->total[i]);
+    s->state->axis[s->sweep->attributes.axes[depth]] = *whole;
+    place->piece = 0;
+    place->cells_from = NULL;
+}
+
+/* One piece of an axis with a known bound: full steps, or the guarded one as straight-line code. */
+static void sweep_piece_known(sweep_state *s, expand_place *place, int depth,
+                              const expand_piece *piece) {
     ir_builder *b = &s->state->builder;
     int axis = s->sweep->attributes.axes[depth];
-    int64_t full = bound / chunk, rest = bound % chunk;
-    if (bound == 0)
-        sweep_keep_nothing(s);
-    if (full == 1) {
-        place->step[axis] = ir_build_integer(b, BASE_I64, 0);
-        sweep_nest(s, place, depth + 1);
-    } else if (full > 1) {
-        ir_value *first = ir_build_integer(b, BASE_I64, 0);
-        ir_value *end = ir_build_integer(b, BASE_I64, full);
+    ir_value *first = ir_build_integer(b, BASE_I64, piece->first);
+    if (s->state->axis[axis].cut)
+        place->cells_from = first;
+    if (piece->steps > 1) {
+        ir_value *end = ir_build_integer(b, BASE_I64, piece->first + piece->steps);
         sweep_loop(s, place, depth, (expand_steps){.first = first, .end = end});
-    }
-    if (rest == 0)
         return;
-    place->step[axis] = ir_build_integer(b, BASE_I64, full);
-    place->count = ir_build_integer(b, BASE_I64, rest);
+    }
+    place->step[axis] = first;
+    place->count = piece->rest > 0 ? ir_build_integer(b, BASE_I64, piece->rest) : NULL;
     sweep_nest(s, place, depth + 1);
     place->count = NULL;
 }
 
-/* The same with a bound that is known at run time: the guarded step is a loop of at most one trip.
- */
-static void sweep_axis_runtime(sweep_state *s, expand_place *place, int depth, ir_value *bound,
-                               int64_t chunk) {
+static void sweep_axis_known(sweep_state *s, expand_place *place, int depth) {
+    expand_axis *axis = &s->state->axis[s->sweep->attributes.axes[depth]];
+    const expand_axis whole = *axis;
+    if (whole.piece_count == 0)
+        sweep_keep_nothing(s);
+    for (int p = 0; p < whole.piece_count; p++) {
+        if (whole.cut) {
+            *axis = whole;
+            sweep_enter_piece(s, place, depth, p);
+        }
+        sweep_piece_known(s, place, depth, &whole.pieces[p]);
+    }
+    sweep_leave_pieces(s, place, depth, &whole);
+}
+
+/* Steps from `first` on, full ones, and the guarded one behind them. */
+static ir_value *sweep_steps(sweep_state *s, expand_place *place, int depth, ir_value *first,
+                             ir_value *bound, bool guarded) {
     ir_builder *b = &s->state->builder;
-    ir_value *zero = ir_build_integer(b, BASE_I64, 0);
+    int64_t chunk = s->state->axis[s->sweep->attributes.axes[depth]].chunk;
     if (chunk == 1) {
-        sweep_loop(s, place, depth, (expand_steps){.first = zero, .end = bound});
-        return;
+        sweep_loop(s, place, depth, (expand_steps){.first = first, .end = bound});
+        return bound;
     }
     ir_value *elements = ir_build_integer(b, BASE_I64, chunk);
     ir_value *full = ir_build_binary(b, IR_FLOOR_DIV, bound, elements);
+    if (!guarded) {
+        sweep_loop(s, place, depth, (expand_steps){.first = first, .end = full});
+        return full;
+    }
     ir_value *rest = ir_build_binary(b, IR_SUB, bound, ir_build_binary(b, IR_MUL, full, elements));
     ir_value *one = ir_build_integer(b, BASE_I64, 1);
     ir_value *end = ir_build_binary(b, IR_ADD, full, ir_build_binary(b, IR_MINIMUM, rest, one));
-    sweep_loop(s, place, depth, (expand_steps){.first = zero, .end = full});
+    sweep_loop(s, place, depth, (expand_steps){.first = first, .end = full});
     place->count = rest;
     sweep_loop(s, place, depth, (expand_steps){.first = full, .end = end});
     place->count = NULL;
+    return end;
+}
+
+/* The same with a bound that is known at run time: the guarded step is a loop of at most one trip.
+ */
+static void sweep_axis_runtime(sweep_state *s, expand_place *place, int depth, ir_value *bound) {
+    ir_builder *b = &s->state->builder;
+    expand_axis *axis = &s->state->axis[s->sweep->attributes.axes[depth]];
+    const expand_axis whole = *axis;
+    ir_value *zero = ir_build_integer(b, BASE_I64, 0);
+    ir_value *full = sweep_steps(s, place, depth, zero, bound, !whole.cut);
+    if (!whole.cut)
+        return;
+    sweep_enter_piece(s, place, depth, 1);
+    ir_value *times = ir_build_integer(b, BASE_I64, whole.chunk / axis->chunk);
+    place->cells_from = ir_build_binary(b, IR_MUL, full, times);
+    sweep_steps(s, place, depth, place->cells_from, bound, true);
+    sweep_leave_pieces(s, place, depth, &whole);
 }
 
 /* An axis of one step, as straight-line code: what is kept of it stays in slots. */
@@ -208,7 +270,7 @@ static void sweep_axis_shifted(sweep_state *s, expand_place *place, int depth, i
 static void sweep_axis(sweep_state *s, expand_place *place, int depth) {
     expand_state *state = s->state;
     int axis = s->sweep->attributes.axes[depth];
-    int64_t chunk = state->axis[axis].chunk, known = 0;
+    int64_t known = 0;
     bool found, once = !layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP);
     ir_value *domain = expand_common_domain(s->sweep, axis, &found);
     const layout_extent *extent = state->module->axes[axis].extent;
@@ -221,11 +283,11 @@ static void sweep_axis(sweep_state *s, expand_place *place, int depth) {
     else if (domain != NULL && once && axis == place->spread)
         sweep_once(s, place, depth, state->value[domain->number]);
     else if (domain != NULL)
-        sweep_axis_runtime(s, place, depth, state->value[domain->number], chunk);
+        sweep_axis_runtime(s, place, depth, state->value[domain->number]);
     else if (is_known)
-        sweep_axis_known(s, place, depth, known, chunk);
+        sweep_axis_known(s, place, depth);
     else
-        sweep_axis_runtime(s, place, depth, ir_build_size(&state->builder, extent), chunk);
+        sweep_axis_runtime(s, place, depth, ir_build_size(&state->builder, extent));
     place->domain[axis] = NULL;
     place->step[axis] = NULL;
 }
@@ -288,7 +350,8 @@ void expand_sweep(expand_state *state, ir_op *sweep) {
     if (!sweep_check(&s))
         return;
     for (int i = 0; i < sweep->result_count; i++)
-        if (sweep->results[i]->storage == IR_STORAGE_PRIVATE)
+        if (!expand_declare_pieces(state, sweep->results[i]) &&
+            sweep->results[i]->storage == IR_STORAGE_PRIVATE)
             state->array[sweep->results[i]->number] =
                 expand_declare_array(state, sweep->results[i]);
     expand_place place;
