@@ -182,6 +182,7 @@ static void write_accesses(base_json *json, const compile_report *report, bool s
         base_json_integer(json, "groups", row->groups);
         base_json_integer(json, "singles", row->elements);
         base_json_integer(json, "guarded", row->guarded);
+        base_json_integer(json, "guards", row->guards);
         base_json_integer(json, "in_loops", row->looped);
         base_json_bool(json, "uniform", row->uniform);
         base_json_bool(json, "waits", row->waits);
@@ -291,6 +292,7 @@ void cli_explain_json(base_text *out, const compile_report *report) {
     write_reductions(&json, report);
     write_accesses(&json, report, false);
     write_accesses(&json, report, true);
+    base_json_integer(&json, "guarded_accesses", report->guards);
     write_widths(&json, report);
     write_indices(&json, report);
     write_barriers(&json, report);

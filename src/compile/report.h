@@ -80,6 +80,7 @@ typedef struct compile_report_access {
                                  thread, or of the team (by_team) */
     int64_t guarded;          /* of both together: under a mask */
     int64_t looped;           /* of both together: in loops */
+    int64_t guards;           /* that a worker (a lane) meets in one sweep: analysis/guards.h */
     bool uniform;             /* all threads access the same element */
 } compile_report_access;
 
@@ -153,6 +154,7 @@ typedef struct compile_report {
     compile_report_condition *conditions; /* none of them is assumed by `module` */
     int64_t condition_count, condition_capacity;
     analysis_grouped grouped; /* all accesses together, by width */
+    int64_t guards;           /* of a worker and a sweep: the most of an access */
     int64_t scratch_bytes;    /* of a group, all arrays together */
     int64_t workspace_bytes;  /* of a group; -1: a runtime number */
 } compile_report;

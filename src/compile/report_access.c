@@ -8,6 +8,7 @@
  * A range is proved where it is recorded on the value, or follows from the numbers of threads and
  * slots; the verifier has looked at both.
  */
+#include "analysis/guards.h"
 #include "compile/report_internal.h"
 
 #include <string.h>
@@ -76,6 +77,7 @@ static void count_access(const report_state *state, const ir_op *op, compile_rep
     else
         row->elements += count;
     row->width = access->width > row->width ? access->width : row->width;
+    row->guards += analysis_guards(op);
     row->guarded += access->mask_kind != IR_MASK_NONE ? count : 0;
     row->looped += report_in_loop(op) ? count : 0;
     row->uniform = row->uniform || slots == 0;
@@ -179,7 +181,37 @@ static bool add_waiting(void *pointer, ir_op *op) {
     return true;
 }
 
+/* ---- guards of one sweep ---- */
+
+typedef struct sweep_count {
+    const report_state *state;
+    const compile_report_access *row;
+    int64_t sweeps; /* of level mapped, that make the access */
+} sweep_count;
+
+static bool count_sweep(void *pointer, ir_op *op) {
+    sweep_count *count = pointer;
+    const compile_report_access *row = count->row;
+    if (op->opcode == (row->is_store ? IR_STORE : IR_LOAD) &&
+        report_same_place(op->location, row->location) &&
+        strcmp(tensor_name(count->state->mapped, op->operands[0]), row->tensor) == 0)
+        count->sweeps++;
+    return true;
+}
+
+/* All sweeps over an axis have pieces alike: what is guarded is divided among them. */
+static void share_guards(report_state *state, compile_report_access *row) {
+    sweep_count count = {.state = state, .row = row};
+    ir_region_walk((ir_region *)&state->mapped->body, count_sweep, &count);
+    if (count.sweeps > 1)
+        row->guards = (row->guards + count.sweeps - 1) / count.sweeps;
+    if (row->guards > state->report->guards)
+        state->report->guards = row->guards;
+}
+
 void report_add_accesses(report_state *state) {
     ir_region_walk((ir_region *)&state->tile->body, add_access, state);
     ir_region_walk((ir_region *)&state->thread->body, add_waiting, state);
+    for (int64_t i = 0; i < state->report->access_count; i++)
+        share_guards(state, &state->report->accesses[i]);
 }

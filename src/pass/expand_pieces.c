@@ -13,7 +13,8 @@
  *
  * A piece is expanded as a sweep over an axis with fewer slots; what is kept of it has registers, or
  * an array, of its own. An axis is not cut where one of its tiles is needed as a whole (conversions,
- * loops and branches of the kernel), where sweeps end at different domains, and where it is shifted.
+ * loops and branches of the kernel), where sweeps that share it end at different places, and where it
+ * is shifted.
  */
 #include "pass/expand_internal.h"
 
@@ -83,8 +84,7 @@ static int smallest_slots(const expand_axis *axis) {
 
 typedef struct cut_search {
     expand_state *state;
-    bool seen[EXPAND_MAX_AXES];
-    ir_value *domain[EXPAND_MAX_AXES]; /* of all sweeps so far; NULL: the extent */
+    bool whole[EXPAND_MAX_AXES], limited[EXPAND_MAX_AXES]; /* sweeps end at the extent, or before */
 } cut_search;
 
 static void keep_whole(cut_search *search, const ir_value *value) {
@@ -95,15 +95,27 @@ static void keep_whole(cut_search *search, const ir_value *value) {
 
 static void look_at_region(cut_search *search, const ir_region *region);
 
+/* What an earlier sweep kept has the pieces of that one. */
+static bool ends_alike(const ir_op *sweep, int axis, const ir_value *domain) {
+    bool found;
+    for (const ir_op *op = sweep->regions[0]->first; op != NULL; op = op->next)
+        for (int i = 0; i < op->operand_count; i++) {
+            const ir_op *other = op->operands[i]->definer;
+            if (other != NULL && other->opcode == IR_SWEEP && op->operands[i]->type.rank > 0 &&
+                expand_common_domain(other, axis, &found) != domain)
+                return false;
+        }
+    return true;
+}
+
 static void look_at_sweep(cut_search *search, const ir_op *sweep) {
     for (int i = 0; i < sweep->attributes.axis_count; i++) {
         int axis = sweep->attributes.axes[i];
         bool found;
-        ir_value *domain = expand_common_domain(sweep, axis, &found);
-        if (search->seen[axis] && domain != search->domain[axis])
+        const ir_value *domain = expand_common_domain(sweep, axis, &found);
+        if (!ends_alike(sweep, axis, domain))
             search->state->axis[axis].cut = false;
-        search->seen[axis] = true;
-        search->domain[axis] = domain;
+        *(domain == NULL ? &search->whole[axis] : &search->limited[axis]) = true;
     }
 }
 
@@ -161,14 +173,14 @@ static void find_known(expand_axis *axis, int64_t bound) {
                                    .rest = rest});
 }
 
-static void find_pieces(expand_state *state, int i, const ir_value *domain) {
+static void find_pieces(expand_state *state, int i, bool limited) {
     expand_axis *axis = &state->axis[i];
     const ir_axis *owner = &state->module->axes[i];
     bool stepped = layout_axis_has(&owner->digits, LAYOUT_STEP);
     int64_t bound;
-    axis->cut = axis->cut && (domain == NULL || stepped);
+    axis->cut = axis->cut && (!limited || stepped);
     bool known = layout_extent_known(&state->module->extents, owner->extent, &bound);
-    if (known && !(axis->cut && domain != NULL)) {
+    if (known && !(axis->cut && limited)) {
         axis->known = true;
         find_known(axis, bound);
     } else if (axis->cut) {
@@ -193,9 +205,12 @@ void expand_pieces(expand_state *state, const ir_region *mapped) {
                     owner->digits.shift == NULL && (axis->slots & (axis->slots - 1)) == 0;
     }
     look_at_region(&search, mapped);
-    for (int i = 0; i < state->module->axis_count; i++)
-        if (search.seen[i])
-            find_pieces(state, i, search.domain[i]);
+    for (int i = 0; i < state->module->axis_count; i++) {
+        if (search.whole[i] && search.limited[i])
+            state->axis[i].cut = false;
+        if (search.whole[i] || search.limited[i])
+            find_pieces(state, i, search.limited[i]);
+    }
 }
 
 /* ---- in a piece ---- */

@@ -196,7 +196,8 @@ static void sweep_axis_known(sweep_state *s, expand_place *place, int depth) {
         }
         sweep_piece_known(s, place, depth, &whole.pieces[p]);
     }
-    sweep_leave_pieces(s, place, depth, &whole);
+    if (whole.cut)
+        sweep_leave_pieces(s, place, depth, &whole);
 }
 
 /* Steps from `first` on, full ones, and the guarded one behind them. */

@@ -82,8 +82,8 @@ def check_rows(path):
     case("ragged_rows_in_fours",
          len(found) == 2 and all("width=4" in line and RAGGED in line for line in found), found)
     found = accesses(path)
-    case("striped_rows_alone", len(found) == 2 and not any("width" in line for line in found),
-         found)
+    guarded = sum("mask" in line for line in found)
+    case("striped_rows_alone", guarded == 2 and not any("width" in line for line in found), found)
     result = croft("run", path, "x=randn:3x1009", "y=/dev/null", *SM, "--target", "sim", "--check",
                    "--verify-passes", ROWS_ADJACENT)
     case("ragged_rows_compute", result.code == 0, result)

@@ -24,11 +24,12 @@ ON = ["--machine", "sm_90"]
 SCRATCH_PRICE = 2 * 1 + 2 * 1 + 16
 HASH = re.compile(r"\b[0-9a-f]{16}\b")
 
-ACCESS = "anchor tensor line column dtype width groups singles guarded in_loops uniform waits"
+ACCESS = "anchor tensor line column dtype width groups singles guarded guards in_loops " \
+         "uniform waits"
 KEYS = {key: set(names.split()) for key, names in {
     "": "schema kernel machine sizes plan group erased_layouts planned value_layouts "
         "layout_conversions layout_optimizations register_reductions grouped_loads "
-        "grouped_stores grouped_widths "
+        "grouped_stores guarded_accesses grouped_widths "
         "index_widths barriers conditions allocations from_ptxas",
     "plan": "hash canonical text",
     "group": "threads subgroups groups counted",

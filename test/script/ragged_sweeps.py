@@ -1,0 +1,236 @@
+"""Sweeps at ragged widths: full packs without guards, then the remainder; on the simulator and the
+cpu, within the bound of the reference, and at most two guards a worker and sweep.
+
+tier: check
+builds: release
+
+A worker that owns V neighbours in each of U chunks meets no guard where the chunks take the width,
+and otherwise one for a pack that is there and one for a pack that is there in part, however many
+chunks it has. How many slots a plan may have is a power of two: 3 chunks on slots are refused, and
+2 and 4 of them stand for it. A width that is not known when the kernel is compiled runs as thread
+IR on the simulator, and as blocks whose ends are computed on the cpu.
+"""
+import json
+import re
+
+import numpy as np
+
+import command
+from command import SCRATCH, case, croft
+
+SOFTMAX = "examples/softmax.croft"
+WIDTHS = [1, 31, 33, 127, 128, 129, 257, 4103]
+# lanes of each machine, V, chunks on slots (U), and N: what is left of a chunk of W*V
+FORMS = [
+    # nothing is left
+    ("sm_90", "slot 4 | lane 32", 1, 512), ("sm_90", "slot 2 | lane 32 | subgroup 2", 4, 640),
+    # fewer than V elements
+    ("sm_90", "slot 4 | lane 32", 1, 129), ("sm_90", "slot 4 | lane 32", 4, 643),
+    ("sm_90", "slot 8 | lane 32", 2, 263), ("sm_90", "slot 2 | lane 32", 4, 321),
+    ("sm_90", "slot 8 | lane 32 | subgroup 4", 1, 5),
+    # whole packs of some workers
+    ("sm_90", "slot 4 | lane 32", 1, 204), ("sm_90", "slot 4 | lane 32", 2, 396),
+    ("sm_90", "slot 8 | lane 32", 4, 1544), ("sm_90", "slot 2 | lane 32 | subgroup 2", 1, 254),
+    # whole packs and a part of one
+    ("sm_90", "slot 4 | lane 32", 1, 207), ("sm_90", "slot 4 | lane 32", 4, 1001),
+    ("sm_90", "slot 8 | lane 32", 2, 1000), ("sm_90", "slot 2 | lane 32", 8, 1023),
+    ("sm_90", "slot 4 | lane 32 | subgroup 3", 1, 1001),
+    # all workers but a part of the last one's
+    ("sm_90", "slot 4 | lane 32", 1, 255), ("sm_90", "slot 4 | lane 32", 4, 1149),
+    ("sm_90", "slot 8 | lane 32", 1, 511), ("sm_90", "slot 2 | lane 32 | subgroup 4", 2, 1279),
+    # registers of a cpu
+    ("cpu-avx2", "lane 8", 4, 32), ("cpu-avx2", "lane 8", 4, 8), ("cpu-avx2", "lane 8", 4, 65),
+    ("cpu-avx2", "lane 8", 16, 127), ("cpu-avx2", "lane 8", 8, 121),
+    ("cpu-avx2", "slot 2 | lane 8", 4, 209), ("cpu-avx2", "slot 4 | lane 8", 2, 95),
+    ("cpu-avx2", "slot 4 | lane 8", 1, 33),
+]
+ENDS = """kernel ends(x: in f32[R, N], w: in f32[N], y: out f32[R, N], z: out f32[R]) {
+    program row: R
+    t = x[row, :]
+    i = arange(N)
+    u = where(i % 3 == 0, t, x[row, i // 2]) * w[:]
+    y[row, :] = u - max(u)
+    z[row] = sum(min(t) - t)
+}
+"""
+BLOCKS = """kernel blocks(x: in f32[R, N], y: out f32[R, N], z: out f32[R], B: const = 512) {
+    program row: R
+    s = 0.0
+    for k in 0..N step B {
+        t = x[row, k : +B]
+        e = exp(t - max(t))
+        y[row, k : +B] = e / sum(e)
+        s = s + sum(e)
+    }
+    z[row] = s
+}
+"""
+
+
+def chunk_of(digits):
+    return int(np.prod([int(radix) for radix in re.findall(r"\d+", digits)]))
+
+
+def with_digits(plan, axis, digits, width=4):
+    """The plan with these digits for the axis, what it keeps in private arrays."""
+    plan = re.sub(rf"^axis {axis} .*", f"axis {axis}  {digits}", plan, flags=re.MULTILINE)
+    if " step " in digits:
+        plan = plan.replace(" registers", " private")
+    first = re.match(r"(slot|lane) (\d+)", digits)
+    width = min(width if first[1] == "slot" else 8, int(first[2]))
+    return re.sub(r"^(access \S+ +)width (?!1$)\d+", rf"\g<1>width {width}", plan,
+                  flags=re.MULTILINE)
+
+
+def plans_of(base, n, unroll, held):
+    """On steps, and, where they are few and may be `held` in registers, all on slots."""
+    chunk = chunk_of(base)
+    u = f" | slot {unroll}" if unroll > 1 else ""
+    steps = -(-n // (chunk * unroll))
+    yield f"{base}{u}" + (f" | step {steps}" if steps > 1 else "")
+    slots = 1
+    while slots * chunk < n:
+        slots *= 2
+    per_lane = chunk_of(" ".join(re.findall(r"slot \d+", base))) * slots
+    if held and steps > 1 and per_lane <= 64:
+        yield f"{base} | slot {slots}"
+
+
+def guards(words, plan, machine):
+    result = croft("explain", *words, "--machine", machine, "--plan", plan, "--json")
+    if result.code:
+        return None
+    return json.loads(result.out)["guarded_accesses"]
+
+
+def check(name, path, n, machine, base, unroll, words, outputs, axis="N", held=True):
+    words = [path, *words]
+    files = [f"{output}=/dev/null" for output in outputs]
+    planned = croft("plan", *words, *files, "--machine", machine, "--plan", "row")
+    for digits in plans_of(base, n, unroll, held):
+        label = f"{name}_{n}_{digits.replace(' ', '')}"
+        file = SCRATCH / "ragged.plan"
+        file.write_text(with_digits(planned.out, axis, digits))
+        for target in ("sim", "cpu"):
+            result = croft("run", *words, *files, "--machine", machine, "--plan", file,
+                           "--target", target, "--check", "--verify-passes")
+            case(f"{label}_{target}", result.code == 0 and "0 failed" in result.text, result)
+        yield label, guards([*words, *files], file, machine), n % chunk_of(base) == 0
+
+
+def check_softmax():
+    turn = 0
+    """A row of one element has no owners to choose: the plan of its own is run."""
+    for target in ("sim", "cpu"):
+        result = croft("run", SOFTMAX, "x=randn:5x1:f32", "y=/dev/null", "--machine", "sm_90",
+                       "--target", target, "--check", "--verify-passes")
+        case(f"softmax_1_{target}", result.code == 0 and "0 failed" in result.text, result)
+    for n in WIDTHS[1:]:
+        for v in (2, 4, 8):
+            turn += 1
+            base = f"slot {v} | lane 32" + (" | subgroup 2" if turn % 2 else "")
+            for label, found, whole in check("softmax", SOFTMAX, n, "sm_90", base,
+                                             [1, 2, 4][turn % 3], [f"x=randn:5x{n}:f32"], ["y"]):
+                case(f"{label}_guards", found is not None and found <= (0 if whole else 2), found)
+
+
+def check_forms():
+    for number, (machine, base, unroll, n) in enumerate(FORMS):
+        dtype = ["f32", "f16", "bf16"][number % 3]
+        for label, found, whole in check("form", SOFTMAX, n, machine, base, unroll,
+                                         [f"x=randn:3x{n}:{dtype}"], ["y"]):
+            case(f"{label}_guards", found is not None and found <= (0 if whole else 2), found)
+
+
+def check_gathers():
+    """Indices that are no ranges, and weights, in pieces; guards of indices are not counted."""
+    path = SCRATCH / "ends.croft"
+    path.write_text(ENDS)
+    for machine, base, unroll, n in FORMS[3::4]:
+        for _ in check("ends", path, n, machine, base, unroll,
+                       [f"x=randn:3x{n}", f"w=randn:{n}"], ["y", "z"]):
+            pass
+
+
+def check_norms():
+    path = "examples/residual_layernorm.croft"
+    for machine, base, unroll, n in FORMS[2::5]:
+        words = [f"x=randn:3x{n}:f32", f"residual=randn:3x{n}:f32", f"w=randn:{n}:f32",
+                 f"b=randn:{n}:f32"]
+        for label, found, whole in check("layernorm", path, n, machine, base, unroll, words,
+                                         ["y"]):
+            case(f"{label}_guards", found is not None and found <= (0 if whole else 2), found)
+
+
+def check_open():
+    """Chunks on steps, of a width that comes when the kernel runs."""
+    for base, unroll in (("slot 4 | lane 32", 1), ("slot 4 | lane 32", 2), ("slot 2 | lane 32", 4),
+                         ("slot 8 | lane 32 | subgroup 2", 2), ("lane 32", 16)):
+        u = f" | slot {unroll}" if unroll > 1 else ""
+        plan = croft("plan", SOFTMAX, "T=f32", "--machine", "sm_90").out
+        for keep in ("as planned", "private"):
+            edited = with_digits(plan, "N", f"{base}{u} | step *")
+            if keep == "private":
+                edited = re.sub(r"^(keep \S+ +).*", r"\1private", edited, flags=re.MULTILINE)
+            file, text = SCRATCH / "open.plan", SCRATCH / "open.ir"
+            file.write_text(edited)
+            words = [SOFTMAX, "T=f32", "--machine", "sm_90", "--plan", file]
+            emitted = croft("emit", *words, "--level", "thread", "--verify-passes", "-o", text)
+            label = f"open_{base}_{unroll}_{keep}".replace(" ", "")
+            found = guards(words[:2], file, "sm_90")
+            case(f"{label}_guards", emitted.code == 0 and found is not None and found <= 2, emitted)
+            for n in (0, 1, 5, 31, 64, 127, 129, 255, 513, 1100):
+                run_open(f"{label}_{n}", text, n)
+
+
+def run_open(label, text, n):
+    got, wanted = SCRATCH / "got.npy", SCRATCH / "wanted.npy"
+    x = f"x=randn:3x{n}:f32"
+    result = croft("run", text, x, f"y={got}", "--target", "sim")
+    reference = croft("run", SOFTMAX, x, f"y={wanted}", "--target", "reference")
+    good = result.code == 0 and not result.err and reference.code == 0
+    case(label, good and np.allclose(command.load(got), np.load(wanted), rtol=3e-6, atol=0), result)
+
+
+def check_blocks():
+    """Blocks that end with the row: full steps, single chunks and the guarded rest, on the cpu too."""
+    path = SCRATCH / "blocks.croft"
+    path.write_text(BLOCKS)
+    for machine, base, unroll in (("sm_90", "slot 4 | lane 32", 2), ("cpu-avx2", "lane 8", 4),
+                                  ("cpu-avx2", "slot 2 | lane 8", 16)):
+        for n in (1, 33, 129, 512, 700, 1023, 1500):
+            for label, found, _ in check("blocks", path, n, machine, base, unroll,
+                                         [f"x=randn:3x{n}"], ["y", "z"], "B", False):
+                case(f"{label}_guards", found is not None and found <= 2, found)
+
+
+def check_three():
+    """Slots of a plan are powers of two."""
+    plan = croft("plan", SOFTMAX, "N=1100", "T=f32", "--machine", "sm_90").out
+    file = SCRATCH / "three.plan"
+    file.write_text(with_digits(plan, "N", "slot 4 | lane 32 | slot 3 | step 3"))
+    result = croft("emit", SOFTMAX, "N=1100", "T=f32", "--machine", "sm_90", "--plan", file)
+    case("three_chunks_are_refused", result.code == 3 and "[plan-" in result.err, result)
+
+
+def check_text():
+    """A register tile of a width that lacks an element or has one too many is not longer."""
+    lines = {n: len(croft("emit", SOFTMAX, f"N={n}", "T=f32", "--machine", "sm_90").out.split("\n"))
+             for n in (1535, 1536, 1537, 2048)}
+    case("text_of_a_register_tile", max(lines.values()) == lines[2048], lines)
+
+
+def main():
+    check_softmax()
+    check_forms()
+    check_gathers()
+    check_norms()
+    check_open()
+    check_blocks()
+    check_three()
+    check_text()
+    command.finish()
+
+
+if __name__ == "__main__":
+    main()
