@@ -222,8 +222,8 @@ static bool counts_on(const ir_access *access, int slots) {
 
 /* Indices, mask and fill of one lane are those of all its slots. Nothing is known of the neighbours
  * of an index that differs from slot to slot. */
-static ir_access *access_finish(expand_state *state, const expand_place *place,
-                                access_parts *parts, int slots) {
+static ir_access *access_finish(expand_state *state, const expand_place *place, access_parts *parts,
+                                int slots) {
     ir_access *access = BASE_NEW(state->module->arena, ir_access);
     *access = parts->access;
     bool differs = slots == 0, vector = false;

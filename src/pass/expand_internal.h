@@ -65,7 +65,7 @@ typedef struct expand_place {
     ir_value *first; /* the first of them that has an element; NULL: position 0 */
     int piece;       /* of that axis; which step of it has the first cell: NULL: step 0 */
     ir_value *cells_from;
-    int32_t body;    /* number of the body being expanded: pulled cells are remembered within it */
+    int32_t body; /* number of the body being expanded: pulled cells are remembered within it */
 } expand_place;
 
 /* A loop over steps of an axis. `step` NULL: 1. `positions`: of all steps together, where each is
@@ -78,8 +78,8 @@ typedef struct expand_state {
     ir_module *module;
     ir_builder builder;
     base_diagnostics *diagnostics;
-    ir_value **value; /* by mapped value number: the thread value */
-    ir_value **array; /* by mapped value number: the private array of a kept tile */
+    ir_value **value;   /* by mapped value number: the thread value */
+    ir_value **array;   /* by mapped value number: the private array of a kept tile */
     ir_value ***pieces; /* by mapped value number: the array or value of each piece; NULL: it has
                            none, as an axis that is not cut */
     int32_t *pulled; /* by mapped value number: the body in which value[] was pulled from array[] */
@@ -122,8 +122,7 @@ int expand_piece_width(const expand_state *state, int axis, int width);
  * ended. *total: T(1), of the pieces before; NULL: there is none. */
 void expand_piece_begin(expand_state *state, const ir_op *reduce, ir_value **carry,
                         ir_value **total);
-void expand_piece_end(expand_state *state, const ir_op *reduce, ir_value **carry,
-                      ir_value **total);
+void expand_piece_end(expand_state *state, const ir_op *reduce, ir_value **carry, ir_value **total);
 
 /* expand.c */
 void expand_region(expand_state *state, ir_region *from);

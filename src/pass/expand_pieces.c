@@ -227,8 +227,8 @@ expand_axis expand_piece_axis(expand_state *state, int axis, int piece) {
     narrow.slots = of->slots;
     narrow.chunk = of->chunk;
     if (narrow.cut && (narrow.known || piece > 0))
-        narrow.cells = layout_extent_constant(&state->module->extents,
-                                              narrow.known ? of->steps : times);
+        narrow.cells =
+            layout_extent_constant(&state->module->extents, narrow.known ? of->steps : times);
     return narrow;
 }
 

@@ -5,12 +5,14 @@
  * becomes, with N on lane 8 | slot 4 | step *,
  *
  *     %a = for %c = 0 .. N // 32 carry(-inf) { %t = load ... width 8; yield maximum(%c, %t) }
- *     %b = for %c = N // 32 .. (N + 31) // 32 carry(%a) {
- *         %t = load ... mask range(N % 32); yield maximum(%c, select(inside, %t, -inf)) }
- *     %m = combine<max> fold<max> %b
+ *     %b = for %c = N // 32 * 4 .. N // 8 carry(fold<max> %a) { ... one slot ... }
+ *     %d = for %c = N // 8 .. (N + 7) // 8 carry(%b) {
+ *         %t = load ... mask range(N % 8); yield maximum(%c, select(inside, %t, -inf)) }
+ *     %m = combine<max> %d
  *
- * The second loop is the guarded step: at most one trip; straight-line code when the extent is
- * known, and absent when it divides. An axis without lanes or slots has no guarded step. A shifted
+ * The second loop takes single chunks of slots (expand_pieces.c), the third one is the guarded
+ * step: at most one trip; straight-line code when the extent is known, and absent when it
+ * divides. An axis without lanes or slots has no guarded step. A shifted
  * axis walks the steps that are whole for every shift, and then the first and the last one, guarded
  * at both ends:
  *

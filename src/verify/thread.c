@@ -83,16 +83,18 @@ static void rule_when_effects(verify_state *state, const ir_op *op) {
 }
 
 /* ---- strides ---- */
-/* The affine form is the logical index of the axis at every position, but for a constant: looked at
- * holder by holder, as both are sums over the holders. */
-static bool is_along(const verify_state *state, const ir_affine *affine, const ir_axis *axis) {
+/* The affine form is the logical index of the axis at every position of the first slots, but for a
+ * constant: looked at holder by holder, as both are sums over the holders. */
+static bool is_along(const verify_state *state, const ir_affine *affine, const ir_axis *axis,
+                     int64_t slots) {
     const ir_module *module = state->module;
+    int64_t radix = layout_axis_radix(&axis->digits, LAYOUT_SLOT);
     const struct {
         layout_holder holder;
         int64_t count;
     } holders[] = {{LAYOUT_LANE, ir_module_subgroup_lanes(module)},
                    {LAYOUT_SUBGROUP, ir_module_subgroups(module)},
-                   {LAYOUT_SLOT, layout_axis_radix(&axis->digits, LAYOUT_SLOT)}};
+                   {LAYOUT_SLOT, slots < radix ? slots : radix}};
     const int64_t origin[LAYOUT_HOLDER_COUNT] = {0};
     int64_t constant = layout_axis_logical(&axis->digits, origin);
     for (int h = 0; h < 3; h++) {
@@ -113,9 +115,11 @@ static bool is_along(const verify_state *state, const ir_affine *affine, const i
 }
 
 /* The axis of elements that the form walks along, or NULL. */
-static const ir_axis *axis_along(const verify_state *state, const ir_affine *affine) {
+static const ir_axis *axis_along(const verify_state *state, const ir_affine *affine,
+                                 int64_t slots) {
     for (int i = 0; i < state->module->axis_count; i++)
-        if (!state->module->axes[i].is_program && is_along(state, affine, &state->module->axes[i]))
+        if (!state->module->axes[i].is_program &&
+            is_along(state, affine, &state->module->axes[i], slots))
             return &state->module->axes[i];
     return NULL;
 }
@@ -211,7 +215,8 @@ static bool counts_digits(const ir_module *module, const ir_affine *affine, bool
 }
 
 /* One of the indices that walk along an axis, where any does. */
-static bool mask_is_along(const verify_state *state, const ir_access *access) {
+static bool mask_is_along(const verify_state *state, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
     bool walks = false;
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
@@ -219,7 +224,7 @@ static bool mask_is_along(const verify_state *state, const ir_access *access) {
             return true;
         walks = walks || index->affine.count != 0;
     }
-    return !walks && axis_along(state, &access->mask_affine) != NULL;
+    return !walks && axis_along(state, &access->mask_affine, ir_op_access_slots(op)) != NULL;
 }
 
 static void rule_affine_digits(verify_state *state, const ir_op *op) {
@@ -230,7 +235,7 @@ static void rule_affine_digits(verify_state *state, const ir_op *op) {
             verify_report(state, VERIFY_AFFINE_DIGITS, op, "digits of an axis, or parts of them",
                           "index %d counts what is no digit", i);
     }
-    if (access->mask_kind == IR_MASK_RANGE && !mask_is_along(state, access))
+    if (access->mask_kind == IR_MASK_RANGE && !mask_is_along(state, op))
         verify_report(state, VERIFY_AFFINE_DIGITS, op, "the strides of the index",
                       "the mask does not count along the index");
 }

@@ -77,7 +77,7 @@ def with_digits(plan, axis, digits, width=4):
     if " step " in digits:
         plan = plan.replace(" registers", " private")
     first = re.match(r"(slot|lane) (\d+)", digits)
-    width = min(width if first[1] == "slot" else 8, int(first[2]))
+    width = min(width, int(first[2])) if first[1] == "slot" else 8 if first[2] == "8" else 1
     return re.sub(r"^(access \S+ +)width (?!1$)\d+", rf"\g<1>width {width}", plan,
                   flags=re.MULTILINE)
 
@@ -103,14 +103,16 @@ def guards(words, plan, machine):
     return json.loads(result.out)["guarded_accesses"]
 
 
-def check(name, path, n, machine, base, unroll, words, outputs, axis="N", held=True):
+def check(name, path, n, machine, base, unroll, words, outputs, axis="N", extent=None):
     words = [path, *words]
     files = [f"{output}=/dev/null" for output in outputs]
     planned = croft("plan", *words, *files, "--machine", machine, "--plan", "row")
-    for digits in plans_of(base, n, unroll, held):
+    for digits in plans_of(base, extent or n, unroll, extent is None):
         label = f"{name}_{n}_{digits.replace(' ', '')}"
         file = SCRATCH / "ragged.plan"
-        file.write_text(with_digits(planned.out, axis, digits))
+        edited = with_digits(planned.out, axis, digits)
+        case(f"{label}_is_planned", f"axis {axis}  {digits}\n" in edited, planned)
+        file.write_text(edited)
         for target in ("sim", "cpu"):
             result = croft("run", *words, *files, "--machine", machine, "--plan", file,
                            "--target", target, "--check", "--verify-passes")
@@ -200,7 +202,7 @@ def check_blocks():
                                   ("cpu-avx2", "slot 2 | lane 8", 16)):
         for n in (1, 33, 129, 512, 700, 1023, 1500):
             for label, found, _ in check("blocks", path, n, machine, base, unroll,
-                                         [f"x=randn:3x{n}"], ["y", "z"], "B", False):
+                                         [f"x=randn:3x{n}"], ["y", "z"], "axis.0", 512):
                 case(f"{label}_guards", found is not None and found <= 2, found)
 
 
