@@ -118,12 +118,6 @@ expand_axis expand_piece_axis(expand_state *state, int axis, int piece);
 bool expand_declare_pieces(expand_state *state, const ir_value *mapped);
 /* Elements of one access that are still neighbours where slots between lanes were left out. */
 int expand_piece_width(const expand_state *state, int axis, int width);
-/* The running state of a reduction where a piece begins, with its slots, and where the last one has
- * ended. *total: T(1), of the pieces before; NULL: there is none. */
-void expand_piece_begin(expand_state *state, const ir_op *reduce, ir_value **carry,
-                        ir_value **total);
-void expand_piece_end(expand_state *state, const ir_op *reduce, ir_value **carry, ir_value **total);
-
 /* expand.c */
 void expand_region(expand_state *state, ir_region *from);
 void expand_fail(expand_state *state, const ir_op *op, const char *slug, const char *message);
@@ -274,7 +268,21 @@ void expand_tokens_leave(expand_state *state, expand_range range, const ir_type 
 /* After the op: its last results. */
 void expand_tokens_after(expand_state *state, expand_range range, ir_op *op);
 
-/* expand_sweep.c */
+/* A sweep that is expanded. */
+typedef struct expand_sweep_state {
+    expand_state *state;
+    ir_op *sweep;
+    ir_op *reduces[EXPAND_MAX_REDUCES];
+    ir_value *carry[EXPAND_MAX_REDUCES]; /* the running state of each reduction */
+    ir_value *total[EXPAND_MAX_REDUCES]; /* of pieces that have ended; NULL: none */
+    int reduce_count;
+} expand_sweep_state;
+
+/* expand_sweep.c: a sweep; the axes of its nest from `depth` on, and the body. */
+void expand_sweep_nest(expand_sweep_state *s, expand_place *place, int depth);
 void expand_sweep(expand_state *state, ir_op *sweep);
+
+/* expand_steps.c: the axis at `depth`, with what stands inside. */
+void expand_sweep_axis(expand_sweep_state *s, expand_place *place, int depth);
 
 #endif

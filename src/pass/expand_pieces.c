@@ -11,10 +11,10 @@
  * smallest chunk that is left in part is guarded, with those slots alone that some lane fills. Of an
  * extent that is known when the kernel runs, single chunks are a loop, the guarded one behind it.
  *
- * A piece is expanded as a sweep over an axis with fewer slots; what is kept of it has registers, or
- * an array, of its own. An axis is not cut where one of its tiles is needed as a whole (conversions,
- * loops and branches of the kernel), where sweeps that share it end at different places, and where it
- * is shifted.
+ * A piece is expanded as a sweep over an axis with fewer slots; what is kept of it has registers,
+ * or an array, of its own. An axis is not cut where one of its tiles is needed as a whole
+ * (conversions, loops and branches of the kernel), where sweeps that share it end at different
+ * places, and where it is shifted.
  */
 #include "pass/expand_internal.h"
 
@@ -264,49 +264,4 @@ int expand_piece_width(const expand_state *state, int axis, int width) {
     while (run < state->axis[axis].slots && ir_affine_at(affine, (ir_position){.slot = run}) == run)
         run *= 2;
     return width < run ? width : run;
-}
-
-/* ---- reductions from piece to piece ---- */
-
-static ir_value *fold_slots(expand_state *state, const ir_op *reduce, ir_value *carry) {
-    return carry->type.slots > 1 ? expand_reduce_fold(state, reduce, carry) : carry;
-}
-
-static ir_value *add_total(expand_state *state, const ir_op *reduce, ir_value *total,
-                           ir_value *folded) {
-    if (total == NULL)
-        return folded;
-    const ir_monoid_info *info = ir_monoid_describe(reduce->attributes.monoid);
-    bool ignore = reduce->attributes.nan == IR_NAN_IGNORE && folded->type.dtype == BASE_F32;
-    return ir_build_binary(&state->builder, ignore ? info->combine_ignoring_nan : info->combine,
-                           total, folded);
-}
-
-/* Nothing has entered yet. */
-static bool begins(const ir_value *carry) {
-    return carry->definer != NULL && carry->definer->opcode == IR_BROADCAST;
-}
-
-void expand_piece_begin(expand_state *state, const ir_op *reduce, ir_value **carry,
-                        ir_value **total) {
-    int slots = expand_slots_of(state, reduce->operands[0]);
-    if ((*carry)->type.form != IR_FORM_SLOTS || (*carry)->type.slots == slots)
-        return;
-    state->builder.location = reduce->location;
-    if (begins(*carry)) {
-        *carry = expand_reduce_begin(state, reduce);
-        return;
-    }
-    *total = add_total(state, reduce, *total, fold_slots(state, reduce, *carry));
-    *carry = slots == 1 ? *total : expand_reduce_begin(state, reduce);
-    *total = slots == 1 ? NULL : *total;
-}
-
-void expand_piece_end(expand_state *state, const ir_op *reduce, ir_value **carry,
-                      ir_value **total) {
-    if (*total == NULL)
-        return;
-    state->builder.location = reduce->location;
-    *carry = add_total(state, reduce, *total, fold_slots(state, reduce, *carry));
-    *total = NULL;
 }

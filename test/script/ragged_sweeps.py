@@ -195,7 +195,7 @@ def run_open(label, text, n):
 
 
 def check_blocks():
-    """Blocks that end with the row: full steps, single chunks and the guarded rest, on the cpu too."""
+    """Blocks that end with the row, on the cpu too: single chunks and the rest in loops."""
     path = SCRATCH / "blocks.croft"
     path.write_text(BLOCKS)
     for machine, base, unroll in (("sm_90", "slot 4 | lane 32", 2), ("cpu-avx2", "lane 8", 4),
