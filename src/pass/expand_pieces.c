@@ -8,13 +8,13 @@
  *
  * Steps of all slots come first. Where the most significant digits of a chunk are slots, what is
  * left is cut into halves of it that are full, each a piece of its own with half the slots; the
- * smallest chunk that is left in part is guarded, with those slots alone that some lane fills. Of an
- * extent that is known when the kernel runs, single chunks are a loop, the guarded one behind it.
+ * smallest chunk that is left in part is guarded, with those slots alone that some lane fills. Of
+ * an extent that comes when the kernel runs, single chunks are a loop, the guarded one behind it.
  *
  * A piece is expanded as a sweep over an axis with fewer slots; what is kept of it has registers,
  * or an array, of its own. An axis is not cut where one of its tiles is needed as a whole
  * (conversions, loops and branches of the kernel), where sweeps that share it end at different
- * places, and where it is shifted.
+ * places, where it is reduced in an order other than the plan's own, and where it is shifted.
  */
 #include "pass/expand_internal.h"
 
@@ -117,6 +117,10 @@ static void look_at_sweep(cut_search *search, const ir_op *sweep) {
             search->state->axis[axis].cut = false;
         *(domain == NULL ? &search->whole[axis] : &search->limited[axis]) = true;
     }
+    for (const ir_op *op = sweep->regions[0]->first; op != NULL; op = op->next)
+        if (op->opcode == IR_REDUCE && op->attributes.order != IR_ORDER_TREE &&
+            expand_reduce_axis(op) >= 0)
+            search->state->axis[expand_reduce_axis(op)].cut = false;
 }
 
 static void look_at_op(cut_search *search, const ir_op *op) {

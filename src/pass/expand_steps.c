@@ -6,7 +6,7 @@
  *
  * Where the slots change from one piece to the next, reductions fold what they have:
  *
- *     %t = fold<max> %a : f32(1)       %b = ... carry(id(max): f32(4))      maximum(%t, fold<max> %b)
+ *     %t = fold<max> %a : f32(1)     %b = ... carry(id(max): f32(4))     maximum(%t, fold<max> %b)
  *
  * Which pieces there are is decided in expand_pieces.c. */
 #include "pass/expand_internal.h"
@@ -19,12 +19,7 @@ static ir_value *fold_slots(expand_state *state, const ir_op *reduce, ir_value *
 
 static ir_value *add_total(expand_state *state, const ir_op *reduce, ir_value *total,
                            ir_value *folded) {
-    if (total == NULL)
-        return folded;
-    const ir_monoid_info *info = ir_monoid_describe(reduce->attributes.monoid);
-    bool ignore = reduce->attributes.nan == IR_NAN_IGNORE && folded->type.dtype == BASE_F32;
-    return ir_build_binary(&state->builder, ignore ? info->combine_ignoring_nan : info->combine,
-                           total, folded);
+    return total != NULL ? expand_reduce_join(state, reduce, total, folded) : folded;
 }
 
 /* Nothing has entered yet. */
