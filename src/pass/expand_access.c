@@ -234,8 +234,8 @@ static ir_access *access_finish(expand_state *state, const expand_place *place, 
     }
     if (access->width > 1 && (differs || (vector && !counts_on(access, slots))))
         access->width = 1;
-    else if (place != NULL)
-        access->width = expand_piece_width(state, place->spread, access->width);
+    if (place != NULL)
+        expand_piece_width(state, place->spread, access, slots);
     for (int i = 1; i < parts->count; i++)
         if (parts->operands[i]->type.form == IR_FORM_SLOTS)
             parts->operands[i] = expand_splat(state, parts->operands[i], slots);

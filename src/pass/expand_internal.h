@@ -116,8 +116,8 @@ void expand_pieces(expand_state *state, const ir_region *mapped);
 expand_axis expand_piece_axis(expand_state *state, int axis, int piece);
 /* Room for the pieces of a kept tile, and its arrays; false where its axes are not cut. */
 bool expand_declare_pieces(expand_state *state, const ir_value *mapped);
-/* Elements of one access that are still neighbours where slots between lanes were left out. */
-int expand_piece_width(const expand_state *state, int axis, int width);
+/* The width of an access with the slots of the piece that is expanded. */
+void expand_piece_width(const expand_state *state, int axis, ir_access *access, int slots);
 /* expand.c */
 void expand_region(expand_state *state, ir_region *from);
 void expand_fail(expand_state *state, const ir_op *op, const char *slug, const char *message);

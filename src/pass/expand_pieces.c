@@ -258,14 +258,27 @@ bool expand_declare_pieces(expand_state *state, const ir_value *mapped) {
     return true;
 }
 
-int expand_piece_width(const expand_state *state, int axis, int width) {
-    if (axis < 0 || !state->axis[axis].scattered)
-        return width;
-    const ir_affine *affine = &state->axis[axis].affine;
-    int run = 1;
-    if (ir_affine_at(affine, (ir_position){.lane = 1}) == 1)
-        return width;
-    while (run < state->axis[axis].slots && ir_affine_at(affine, (ir_position){.slot = run}) == run)
-        run *= 2;
-    return width < run ? width : run;
+/* Runs of `width` slots, or lanes, come to neighbours. */
+static bool has_runs(const ir_access *access, layout_holder holder, int64_t count) {
+    for (int d = 0; d < access->rank; d++)
+        for (int64_t i = 0; i < count; i++) {
+            int64_t behind = i % access->width, first = i - behind;
+            ir_position here = {.slot = i}, start = {.slot = first};
+            if (holder == LAYOUT_LANE) {
+                here = (ir_position){.lane = i};
+                start = (ir_position){.lane = first};
+            }
+            if (ir_affine_at(&access->index[d].affine, here) -
+                    ir_affine_at(&access->index[d].affine, start) !=
+                (d + 1 == access->rank ? behind : 0))
+                return false;
+        }
+    return count % access->width == 0;
+}
+
+void expand_piece_width(const expand_state *state, int axis, ir_access *access, int slots) {
+    bool narrow = axis >= 0 && state->axis[axis].digits != NULL;
+    while (narrow && access->width > 1 && !has_runs(access, LAYOUT_SLOT, slots) &&
+           !has_runs(access, LAYOUT_LANE, ir_module_subgroup_lanes(state->module)))
+        access->width /= 2;
 }
