@@ -3,6 +3,7 @@
  *     exp %d : f32<N>, stored to an f16 tensor    no: it would be rounded
  *     %y is inout, or loaded, or stored twice     no: somebody would see the value
  *     %i = mul %row, %c; store %y[%i, :], %q      no: %i may be computed after the value is made
+ *     store %y[..], %q; store %z[..], %t          no: %t would be loaded where %q stands already
  */
 #include "analysis/output.h"
 
@@ -105,6 +106,33 @@ static int last_use(const analysis_sweeps *sweeps, const ir_value *value, int de
     return last;
 }
 
+/* An op of the sweep behind the first `after` needs the value, in one of those two ways. */
+static bool is_needed_behind(const analysis_sweeps *sweeps, const analysis_sweep *sweep,
+                             int64_t after, const ir_value *value, int depth) {
+    for (int64_t i = after; i < sweep->op_count; i++)
+        if (uses_value(sweep->ops[i], value))
+            return true;
+    for (int s = 0; s < (int)sweeps->count; s++)
+        for (int64_t i = 0; i < sweeps->sweeps[s].op_count; i++) {
+            const ir_op *op = sweeps->sweeps[s].ops[i];
+            for (int r = 0; r < op->result_count && uses_value(op, value); r++)
+                if (op->results[r]->type.rank > 0 && analysis_value_is_light(op->results[r]) &&
+                    (depth == 4 ||
+                     is_needed_behind(sweeps, sweep, after, op->results[r], depth + 1)))
+                    return true;
+        }
+    return false;
+}
+
+/* The value is loaded where the sweep first needs it: that must not be behind the store. */
+static bool is_loaded_before(const analysis_sweeps *sweeps, const analysis_sweep *sweep,
+                             int64_t store, const ir_value *value) {
+    for (int64_t i = 0; i < store; i++)
+        if (uses_value(sweep->ops[i], value))
+            return true;
+    return !is_needed_behind(sweeps, sweep, store + 1, value, 0);
+}
+
 /* What can be seen of the store alone. */
 static bool could_wait_in(const ir_module *module, const analysis_axes *axes, const ir_op *op,
                           const ir_value *value) {
@@ -133,7 +161,9 @@ const ir_op *analysis_output_store(const ir_module *module, const analysis_axes 
             if (!looked)
                 last = last_use(sweeps, value, 0);
             looked = true;
-            if (last <= s && is_only_access(module, op))
+            bool before =
+                last < s || (last == s && is_loaded_before(sweeps, &sweeps->sweeps[s], i, value));
+            if (before && is_only_access(module, op))
                 return op;
         }
     }
