@@ -53,18 +53,49 @@ static void write_report(base_text *out, const cli_options *options, const compi
         cli_explain_text(out, report);
 }
 
+/* The launch that has the tile of --value; without one the first. */
+static const compile_report *choose_report(const cli_job *job) {
+    const compile_result *compiled = &job->compiled;
+    for (int i = 0; job->options->value != NULL && i < compiled->launch_count; i++)
+        if (compile_report_find(compiled->launches[i].report, job->options->value) != NULL)
+            return compiled->launches[i].report;
+    return compiled->report;
+}
+
+/* One report for each launch: texts behind each other, for programs a list. */
+static void write_reports(base_text *out, const cli_job *job) {
+    const compile_result *compiled = &job->compiled;
+    bool list = job->options->json && compiled->launch_count > 1;
+    base_text_string(out, list ? "[" : "");
+    for (int i = 0; i < compiled->launch_count; i++) {
+        base_text_string(out, i == 0 ? "" : list ? ", " : "\n");
+        write_report(out, job->options, compiled->launches[i].report, NULL);
+    }
+    base_text_string(out, list ? "]\n" : "");
+}
+
 static int print_report(cli_job *job) {
     jmp_buf exhausted;
     job->compiled.arena.exhausted = job->arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0)
         return cli_out_of_memory();
+    const compile_report *report = choose_report(job);
     const compile_report_value *value;
-    int status = find_value(job->options, job->compiled.report, &value);
+    int status = find_value(job->options, report, &value);
+    if (status == CLI_EXIT_OK && value == NULL && job->options->html &&
+        job->compiled.launch_count > 1) {
+        fputs("croft: explain: a kernel of several launches has no page; the text shows them all\n",
+              stderr);
+        status = CLI_EXIT_USAGE;
+    }
     if (status != CLI_EXIT_OK)
         return status;
     base_text text;
     base_text_init(&text, &job->compiled.arena);
-    write_report(&text, job->options, job->compiled.report, value);
+    if (value != NULL)
+        write_report(&text, job->options, report, value);
+    else
+        write_reports(&text, job);
     if (cli_output_text(job->options->output, text.bytes, &job->diagnostics))
         return CLI_EXIT_OK;
     cli_print_diagnostics(&job->diagnostics);

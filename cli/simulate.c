@@ -149,17 +149,17 @@ int cli_simulate_job(cli_job *job, cli_array *const *arrays, const ir_constant *
     int64_t *words = calloc(CLI_WORDS_LIMIT, sizeof *words);
     if (words == NULL)
         return CLI_EXIT_SYSTEM;
-    cli_launch_pack(job->compiled.tile, job->compiled.bindings.sizes, arrays, scalars, pointers,
-                    words);
-    int status = cli_variant_choose(job, pointers, words);
+    cli_workspace workspace;
+    int status = cli_workspace_open(&workspace, job, arrays);
+    if (status == CLI_EXIT_OK) {
+        cli_launch_pack(workspace.module, job->compiled.bindings.sizes, workspace.arrays, scalars,
+                        pointers, words);
+        status = cli_variant_choose(job, pointers, words);
+    }
     free(words);
-    if (status != CLI_EXIT_OK)
-        return status;
-    if (job->options->check && job->compiled.log.erased > 0)
+    if (status == CLI_EXIT_OK && job->options->check && job->compiled.log.erased > 0)
         printf("layouts: the kernel's own are erased on %s; --machine sm_90 keeps them\n",
                job->machine->name);
-    cli_workspace workspace;
-    status = cli_workspace_open(&workspace, job, arrays);
     if (status == CLI_EXIT_OK)
         status = simulate_launches(job, &workspace, scalars);
     cli_workspace_close(&workspace);

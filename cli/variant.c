@@ -31,14 +31,33 @@ static void find_tensors(const ir_module *module, void *const *pointers, const i
     }
 }
 
-static void say_chosen(const ir_module *module, base_text *out) {
+static bool is_among(const ir_module *module, const layout_condition *condition) {
+    for (int64_t i = 0; i < module->condition_count; i++)
+        if (module->conditions[i].kind == condition->kind &&
+            module->conditions[i].subject == condition->subject &&
+            module->conditions[i].amount == condition->amount)
+            return true;
+    return false;
+}
+
+/* Those of all launches, each once. */
+static void say_chosen(const compile_result *compiled, base_text *out) {
+    int64_t said = 0;
     base_text_string(out, "variant: ");
-    for (int64_t i = 0; i < module->condition_count; i++) {
-        base_text_string(out, i > 0 ? ", " : "");
-        layout_condition_print(out, &module->conditions[i],
-                               ir_condition_subject(module, &module->conditions[i]));
+    for (int k = 0; k < compiled->launch_count; k++) {
+        const ir_module *module = compiled->launches[k].module;
+        for (int64_t i = 0; i < module->condition_count; i++) {
+            const layout_condition *condition = &module->conditions[i];
+            bool before = false;
+            for (int j = 0; j < k; j++)
+                before = before || is_among(compiled->launches[j].module, condition);
+            if (before)
+                continue;
+            base_text_string(out, said++ > 0 ? ", " : "");
+            layout_condition_print(out, condition, ir_condition_subject(module, condition));
+        }
     }
-    base_text_string(out, module->condition_count == 0 ? "general\n" : "\n");
+    base_text_string(out, said == 0 ? "general\n" : "\n");
 }
 
 static void say_obstacle(const ir_module *module, const layout_condition *condition,
@@ -81,7 +100,7 @@ int cli_variant_choose(cli_job *job, void *const *pointers, const int64_t *words
     int status = cli_job_specialise(job, holds);
     if (status != CLI_EXIT_OK || !job->options->check)
         return status;
-    say_chosen(compiled->module, &chosen);
+    say_chosen(compiled, &chosen);
     fputs(chosen.bytes, stdout);
     fputs(against.length > 0 ? against.bytes : "", stdout);
     return CLI_EXIT_OK;

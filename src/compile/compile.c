@@ -194,46 +194,81 @@ static bool compile_source(const compile_request *request, compile_result *resul
 
 /* ---- variants ---- */
 
+/* A condition that several launches ask for is one, by the most that is asked. */
+static void add_condition(compile_result *result, layout_condition condition, int64_t *capacity) {
+    for (int64_t i = 0; i < result->condition_count; i++) {
+        layout_condition *other = &result->conditions[i];
+        if (result->launch_count == 1 || other->kind != condition.kind ||
+            other->subject != condition.subject)
+            continue;
+        other->amount = condition.amount > other->amount ? condition.amount : other->amount;
+        return;
+    }
+    BASE_PUSH(&result->arena, result->conditions, result->condition_count, *capacity, condition);
+}
+
 static void find_conditions(const compile_request *request, compile_result *result) {
     const machine *runs_on = request->runs_on != NULL ? request->runs_on : request->machine;
     const target *emitter = target_find(runs_on->target);
-    result->general = result->module;
-    if (emitter != NULL && emitter->uses_conditions && result->launch_count == 1)
-        result->condition_count =
-            analysis_conditions_find(&result->arena, result->module, &result->conditions);
-    if (result->report != NULL)
-        compile_report_add_conditions(&result->arena, result->report, result->conditions,
-                                      result->condition_count);
+    int64_t capacity = 0;
+    for (int i = 0; i < result->launch_count; i++) {
+        compile_code *code = &result->launches[i];
+        layout_condition *own = NULL;
+        int64_t count = 0;
+        code->general = code->module;
+        if (emitter != NULL && emitter->uses_conditions)
+            count = analysis_conditions_find(&result->arena, code->module, &own);
+        for (int64_t k = 0; k < count; k++)
+            add_condition(result, own[k], &capacity);
+        if (code->report != NULL)
+            compile_report_add_conditions(&result->arena, code->report, own, count);
+    }
+    result->general = result->launches[0].general;
 }
 
-/* The general module under the conditions that hold and that something depends on. */
-static bool make_variant(const compile_request *request, compile_result *result,
-                         const bool *holds) {
+/* The launch's general module under the conditions that hold and that something in it depends on.
+ */
+static bool make_launch(const compile_request *request, compile_result *result, compile_code *code,
+                        const bool *holds) {
     layout_condition *kept =
         BASE_NEW_ARRAY(&result->arena, layout_condition, result->condition_count + 1);
     int64_t count = 0;
     for (int64_t i = 0; i < result->condition_count; i++)
         if (holds[i])
             kept[count++] = result->conditions[i];
-    count = analysis_conditions_prune(&result->arena, result->general, kept, count);
-    result->module = result->launches[0].module = result->general;
+    count = analysis_conditions_prune(&result->arena, code->general, kept, count);
+    code->module = code->general;
     if (count == 0)
         return true;
     pass_runner runner = compile_runner(request, result);
-    result->module = ir_module_clone(&result->arena, result->general);
-    result->launches[0].module = result->module;
-    result->module->conditions = kept;
-    result->module->condition_count = result->module->condition_capacity = count;
+    code->module = ir_module_clone(&result->arena, code->general);
+    code->module->conditions = kept;
+    code->module->condition_count = code->module->condition_capacity = count;
     const pass_row *align = pass_find("align", strlen("align"));
-    return pass_runner_run(&runner, result->module, align, NULL) &&
-           pass_runner_verify(&runner, "pass align", result->module);
+    return pass_runner_run(&runner, code->module, align, NULL) &&
+           pass_runner_verify(&runner, "pass align", code->module);
+}
+
+/* *changed: some launch is another module than before. */
+static bool make_variant(const compile_request *request, compile_result *result, const bool *holds,
+                         bool *changed) {
+    *changed = false;
+    for (int i = 0; i < result->launch_count; i++) {
+        const ir_module *before = result->launches[i].module;
+        if (!make_launch(request, result, &result->launches[i], holds))
+            return false;
+        *changed = *changed || result->launches[i].module != before;
+    }
+    result->module = result->launches[0].module;
+    return true;
 }
 
 static bool assume(const compile_request *request, compile_result *result) {
     bool *holds = BASE_NEW_ARRAY(&result->arena, bool, result->condition_count + 1);
     for (int64_t i = 0; i < result->condition_count; i++)
         holds[i] = (request->assume >> result->conditions[i].kind & 1) != 0;
-    return request->assume == 0 || make_variant(request, result, holds);
+    bool changed;
+    return request->assume == 0 || make_variant(request, result, holds, &changed);
 }
 
 static bool compile_stages(const compile_request *request, compile_result *result) {
@@ -289,10 +324,9 @@ compile_status compile_specialise(const compile_request *request, compile_result
         result->arena.exhausted = NULL;
         return result->status = COMPILE_OUT_OF_MEMORY;
     }
-    const ir_module *before = result->module;
-    bool good = make_variant(request, result, holds) &&
-                (request->stage < COMPILE_TO_SOURCE || result->module == before ||
-                 compile_source(request, result));
+    bool changed;
+    bool good = make_variant(request, result, holds, &changed) &&
+                (request->stage < COMPILE_TO_SOURCE || !changed || compile_source(request, result));
     result->arena.exhausted = NULL;
     return result->status = good ? COMPILE_OK : COMPILE_REJECTED;
 }

@@ -64,7 +64,8 @@ typedef struct compile_request {
 typedef struct compile_code {
     ir_module *tile; /* that it computes */
     ir_plan *plan;
-    ir_module *module; /* mapped or thread, by stage */
+    ir_module *module;  /* mapped or thread, by stage */
+    ir_module *general; /* as in the result */
     compile_report *report;
     const char *entry;
     int threads; /* this and the next two as in target_source */
@@ -98,8 +99,8 @@ typedef struct compile_result {
     /* From COMPILE_TO_MAPPED on: the launches, in the order in which they run, each after the one
      * before has ended. The modules of several have more parameters than the kernel: behind its
      * own, the tensors of the workspace that they hand on, which the caller provides (their types
-     * say how large) and which need no zeros. `source_text` has all their entries; `module`
-     * and `entry` are those of the first, and there are no conditions. */
+     * say how large) and which need no zeros. `source_text` has all their entries; `module`,
+     * `general` and `entry` are those of the first, and conditions those of all. */
     compile_code *launches;
     int launch_count;
 } compile_result;
