@@ -4,8 +4,9 @@ tier: check
 builds: release asan
 
 Facts of row operators are made here by hand, as a candidate's would be, with no compiler behind
-them. MEASURED and CPU_MEASURED are times of an H200 and of a Zen 4; the models are within three
-tenths of each but for two short rows of the cpu. ROOFS are plain copies on an H200, November 2026.
+them. MEASURED and CPU_MEASURED are times of an H200 and of a Zen 4; the models are within a quarter
+and three tenths of each but for two short rows of the cpu. ROOFS are plain copies on an H200,
+November 2026.
 """
 import dataclasses
 import math
@@ -134,15 +135,17 @@ def check_measured():
                 keep = "reload"
             found, _ = cuda(name, 2**27 // (width * element), width, ROW_WORKERS[width], 4,
                             keep=keep, element=element, aligned=False, native=False)
-            near(f"measured/{name}/{width}/{element}", found, wanted, 1.3)
+            near(f"measured/{name}/{width}/{element}", found, wanted, 1.25)
 
 
 def check_roofs():
     for megabytes, rate in ROOFS.items():
         groups = megabytes * 1000000 // (2 * 4096)
         line = facts("copy", groups, 1024, 256, 4) + " set=cuda.warm_share:0"
-        found, _ = ask(["cuda " + line])[0]
-        near(f"roof/{megabytes}", found, megabytes / rate, 1.15)
+        found, causes = ask(["cuda " + line])[0]
+        near(f"roof/{megabytes}", found, megabytes / rate, 1.1)
+        if megabytes >= 256:  # of which 1.4 us are no bytes
+            near(f"roof/{megabytes}/memory", causes["memory"], megabytes / rate - 1.4, 1.02)
 
 
 def check_starts():

@@ -13,12 +13,11 @@
  *       special    native exponentials, roots and reciprocals: one unit for eight lanes
  *       waiting    waves times what one group waits for: memory, then barriers and shuffles
  *
- * fill is what the first group waits before anything flows, and what the last one computes when
- * its last bytes are there. What a group waits at, others hide: one that waits long is no loss
- * while many are resident, and many fit when threads, registers and scratch are few. A reread hits
- * the last level while all rows that are read at once, the live footprint, fit there. The waits of
- * a worker are its bytes over those that it has under way at once, which is Little's law: few bytes
- * under way and few threads, and the rate falls.
+ * fill is what the first group waits before anything flows. What a group waits at, others hide: one
+ * that waits long is no loss while many are resident, and many fit when threads, registers and
+ * scratch are few. A reread hits the last level while all rows that are read at once, the live
+ * footprint, fit there. The waits of a worker are its bytes over those that it has under way at
+ * once, which is Little's law: few bytes under way and few threads, and the rate falls.
  *
  * It does not see banks, clocks that fall, the order of groups, or how reads and writes meet in
  * memory. docs/cost-models.md has the formulas and where each number is from.
@@ -132,7 +131,7 @@ static void count_bytes(launch *l) {
     double writes = programs * (double)f->write_bytes;
     double arrays = programs * (double)f->array_bytes; /* written before they are read */
     double again = programs * (double)f->reread_bytes + arrays;
-    double row = (double)(f->read_bytes + f->write_bytes) + (double)f->array_bytes / 2;
+    double row = (double)f->read_bytes + (double)f->array_bytes / 2;
     l->live_bytes = l->beside * (double)f->packed * row;
     l->memory_bytes = reads + l->c[COST_CUDA_WRITE] * writes + again * (1 - served_part(l));
     if (reads + writes <= l->c[COST_CUDA_WARM_SHARE] * (double)l->machine->cache_bytes)
@@ -247,8 +246,9 @@ static int longest_of(const double demands[DEMANDS], int first, int end) {
     return longest;
 }
 
-/* The longest demand counts in full. Of bytes and lanes the shorter one counts as far as nothing
- * runs beside it: all of it for one group alone, which first loads and then computes. */
+/* The longest demand counts in full. Bytes and lanes are a pipeline of as many pieces as there are
+ * units and waves: of the shorter one the first or last piece shows, all of it for one group alone,
+ * which first loads and then computes. No piece of lanes is shorter than the work of a group. */
 static void add_demands(cost_estimate *estimate, const launch *l, const double demands[DEMANDS]) {
     static const char *const names[DEMANDS] = {
         "memory", "cache", "sectors", "issue", "special", "starts", "waiting",
@@ -256,11 +256,14 @@ static void add_demands(cost_estimate *estimate, const launch *l, const double d
     int bytes = longest_of(demands, MEMORY, ISSUE), lanes = longest_of(demands, ISSUE, DEMANDS);
     int longest = demands[bytes] > demands[lanes] ? bytes : lanes;
     double overlap = l->c[COST_CUDA_OVERLAP];
-    double alone = overlap + at_least(1 - overlap, 0) / (l->units * l->units);
+    double alone = overlap + at_least(1 - overlap, 0) / (l->units * l->waves);
+    double least = at_most(l->work / at_least(memory_waits(l->facts), 1), demands[lanes]);
     double exchanged = l->exchange / (l->wait + l->exchange + l->work);
     for (int i = 0; i < DEMANDS; i++) {
         double share = i == longest ? 1 : i == bytes || i == lanes ? alone : overlap;
-        double part = demands[i] * 1e6 * share;
+        double part = demands[i] * share * 1e6;
+        if (i == lanes && i != longest)
+            part = at_least(part, least * 1e6);
         cost_add(estimate, names[i], i == WAITING ? part * (1 - exchanged) : part);
         if (i == WAITING)
             cost_add(estimate, "exchange", part * exchanged);
@@ -327,7 +330,7 @@ cost_estimate cost_cuda(const cost_facts *facts, const cost_machine *device,
     l.idle = idle_factor(&l);
     count_bytes(&l);
     wait_of_group(&l);
-    double fill = l.latency + l.exchange + l.work / at_least(memory_waits(facts), 1);
+    double fill = l.latency + l.exchange;
     double demands[DEMANDS] = {
         [MEMORY] = memory_seconds(&l),
         [CACHE] = cache_seconds(&l),
