@@ -250,6 +250,7 @@ pass_result pass_map(ir_module *module, pass_context *context) {
     map_storages(&state);
     if (state.failed)
         return PASS_FAILED;
+    map_orders(&state, (ir_module *)tile);
     module->implements = tile;
     module->level = IR_MAPPED;
     state.builder = (ir_builder){.module = module};

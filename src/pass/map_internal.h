@@ -58,6 +58,8 @@ void map_check_convert(map_state *state, const ir_op *op, const ir_plan_line *li
 void map_check_order(map_state *state, const ir_op *op, const ir_plan_line *line);
 /* Gives the mapped copy of a reduction the plan's order. */
 void map_set_order(map_state *state, const ir_op *op, ir_op *copy);
+/* Gives all reductions of the recorded tile program the plan's orders. */
+void map_orders(map_state *state, ir_module *tile);
 /* Gives the mapped copy of a conversion its mechanism, array and storage. */
 void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */

@@ -39,3 +39,13 @@ void map_set_order(map_state *state, const ir_op *op, ir_op *copy) {
     const ir_plan_line *line = ir_plan_find(state->context->plan, IR_PLAN_REDUCE, op->anchor);
     copy->attributes.order = line->order;
 }
+
+static bool visit_reduce(void *state, ir_op *op) {
+    if (op->opcode == IR_REDUCE)
+        map_set_order(state, op, op);
+    return true;
+}
+
+void map_orders(map_state *state, ir_module *tile) {
+    ir_region_walk(&tile->body, visit_reduce, state);
+}

@@ -49,6 +49,16 @@ static const ir_op *store_to(const ir_region *region, const ir_value *tensor) {
     return NULL;
 }
 
+static const ir_op *first_store(const ir_region *region) {
+    const ir_op *found = NULL;
+    for (const ir_op *op = region->first; op != NULL && found == NULL; op = op->next) {
+        found = op->opcode == IR_STORE ? op : NULL;
+        for (int i = 0; i < op->region_count && found == NULL; i++)
+            found = first_store(op->regions[i]);
+    }
+    return found;
+}
+
 /* One finding a tensor is enough: `said` by parameter. */
 static void compare_wanted(verify_state *state, const signature_setting *setting,
                            const signature_memory *stored, const signature_cell *cell, bool *said) {
@@ -100,4 +110,8 @@ void signature_compare(verify_state *state, const signature_setting *setting,
     for (int64_t i = 0; i < stored->capacity; i++)
         if (stored->cells[i].tensor >= 0 && !said[stored->cells[i].tensor])
             compare_stored(state, setting, wanted, &stored->cells[i], said);
+    if (signature_is_reordered(setting->table))
+        verify_report(state, VERIFY_REDUCE_ORDER, first_store(&state->module->body),
+                      "the order that the tile program gives them",
+                      "the elements of a reduction are joined in another order");
 }

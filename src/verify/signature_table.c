@@ -6,6 +6,7 @@
  * it takes longer, as the places of a hash table are far apart. Constants and long sets are looked
  * for, and all that is made in a table that has become large.
  */
+#include "verify/signature_orders_internal.h"
 #include "verify/signature_table_internal.h"
 
 #include <math.h>
@@ -34,6 +35,7 @@ typedef struct entry {
         int64_t integer;         /* CONSTANT */
         double real;
     };
+    uint64_t shape; /* PARTIAL: of the tree by which its elements were joined */
     signature only; /* PARTIAL of one element: that one */
     uint16_t count; /* SET: sources */
     uint8_t kind;   /* entry_kind */
@@ -75,6 +77,7 @@ struct signature_table {
     int level;              /* of the one in use */
     struct pool *pool, *first_pool; /* room for names of sets: the one in use, the first */
     int pool_used;
+    signature_orders *orders;       /* of reductions whose order is known */
     bool counts;                    /* constants of unknown value count as elements */
     uint32_t *numbers;              /* constants 0 .. NUMBERS-1; 0 = not met yet */
     bool joins[2][IR_OPCODE_COUNT]; /* by whether values are bools: ops that join */
@@ -193,6 +196,7 @@ signature_table *signature_table_create(base_arena *arena) {
     table->buckets = table->levels[0] = BASE_NEW_ARRAY(arena, bucket, BUCKETS);
     table->numbers = BASE_NEW_ARRAY(arena, uint32_t, NUMBERS);
     list_joining_ops(table);
+    table->orders = signature_orders_create(arena);
     table->pool = table->first_pool = BASE_NEW(arena, pool);
     enter_special(table);
     return table;
@@ -210,6 +214,7 @@ void signature_table_clear(signature_table *table) {
     table->count = 0;
     table->pool = table->first_pool;
     table->pool_used = 0;
+    signature_orders_clear(table->orders);
     enter_special(table);
 }
 
@@ -316,6 +321,7 @@ signature signature_settled(signature_table *table, signature a) {
         return a;
     if (e->only != SIGNATURE_UNKNOWN)
         return e->only;
+    signature_orders_look(table->orders, (ir_opcode)e->joined, e->sum, e->shape);
     settling *known = &table->settled[a % SETTLED];
     if (known->partial != a) {
         known->partial = a;
@@ -462,19 +468,28 @@ static entry as_partial(signature_table *table, ir_opcode opcode, signature a) {
     return (entry){.kind = ENTRY_PARTIAL,
                    .joined = (uint8_t)opcode,
                    .only = element,
-                   .sum = mixed(entry_of(table, element)->hash)};
+                   .sum = mixed(entry_of(table, element)->hash),
+                   .shape = mixed(entry_of(table, element)->hash)};
 }
 
 static signature noted_partial(signature_table *table, entry content) {
     /* not as the element is mixed in the sum: once is another partial result than twice */
     uint64_t only = content.only != SIGNATURE_UNKNOWN ? ~entry_of(table, content.only)->hash : 0;
-    content.hash = mixed(content.sum + ((uint64_t)content.joined << 56) + mixed(only));
+    content.hash = mixed(content.sum + ((uint64_t)content.joined << 56) + mixed(only) +
+                         (content.only != SIGNATURE_UNKNOWN ? 0 : content.shape));
     return noted(table, &content);
+}
+
+/* Of a tree of two; which stands left matters where it may matter to the result. */
+static uint64_t joined_shape(ir_opcode opcode, uint64_t left, uint64_t right) {
+    uint64_t other = ir_op_describe(opcode)->commutes ? right : mixed(right + 1);
+    return mixed(mixed(left) + mixed(other) + (uint64_t)opcode);
 }
 
 static signature added(signature_table *table, ir_opcode opcode, signature a, signature b) {
     entry x = as_partial(table, opcode, a), y = as_partial(table, opcode, b);
     x.sum += y.sum;
+    x.shape = joined_shape(opcode, x.shape, y.shape);
     x.only = SIGNATURE_UNKNOWN;
     return noted_partial(table, x);
 }
@@ -502,6 +517,70 @@ signature signature_sum_mark(signature_table *table, const signature_sum *sum, i
                                                           .joined = (uint8_t)opcode,
                                                           .only = sum->only,
                                                           .sum = sum->sum});
+}
+
+/* ---- orders ---- */
+/* The canonical tree of shapes, each but those of identities, which are 0. */
+static uint64_t halved_shape(ir_opcode opcode, uint64_t *shapes, int64_t count) {
+    int64_t half = 1;
+    while (half < count)
+        half *= 2;
+    for (half /= 2; half > 0; half /= 2)
+        for (int64_t i = 0; i < half && i + half < count; i++)
+            if (shapes[i] == 0 || shapes[i + half] == 0)
+                shapes[i] = shapes[i] == 0 ? shapes[i + half] : shapes[i];
+            else
+                shapes[i] = joined_shape(opcode, shapes[i], shapes[i + half]);
+    return count > 0 ? shapes[0] : 0;
+}
+
+static uint64_t folded_shape(ir_opcode opcode, ir_order order, const uint64_t *shapes,
+                             int64_t count) {
+    uint64_t folded = 0;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t next = shapes[order == IR_ORDER_LEFT ? i : count - 1 - i];
+        if (folded == 0 || next == 0)
+            folded = folded == 0 ? next : folded;
+        else if (order == IR_ORDER_LEFT)
+            folded = joined_shape(opcode, folded, next);
+        else
+            folded = joined_shape(opcode, next, folded);
+    }
+    return folded;
+}
+
+uint64_t signature_ordered_shape(signature_table *table, ir_opcode opcode, base_dtype dtype,
+                                 ir_order order, const signature *elements, int64_t count) {
+    uint64_t *shapes = BASE_NEW_ARRAY(table->arena, uint64_t, count + 1);
+    for (int64_t i = 0; i < count; i++) {
+        bool constant = is_constant(table, elements[i]) && elements[i] != SIGNATURE_CONSTANT;
+        bool neutral = constant && is_identity(entry_of(table, elements[i]), opcode, dtype);
+        shapes[i] = neutral ? 0 : as_partial(table, opcode, elements[i]).shape;
+    }
+    return order == IR_ORDER_CANONICAL ? halved_shape(opcode, shapes, count)
+                                       : folded_shape(opcode, order, shapes, count);
+}
+
+signature signature_ordered_mark(signature_table *table, signature sum, uint64_t shape) {
+    entry content = *entry_of(table, sum);
+    if (content.kind != ENTRY_PARTIAL || content.only != SIGNATURE_UNKNOWN)
+        return sum;
+    content.shape = shape;
+    return noted_partial(table, content);
+}
+
+void signature_order_note(signature_table *table, signature sum, bool ordered) {
+    const entry *e = entry_of(table, sum);
+    if (e->kind == ENTRY_PARTIAL && e->only == SIGNATURE_UNKNOWN)
+        signature_orders_note(table->orders, (ir_opcode)e->joined, e->sum, e->shape, ordered);
+}
+
+bool signature_is_reordered(const signature_table *table) {
+    return signature_orders_failed(table->orders);
+}
+
+bool signature_table_has_orders(const signature_table *table) {
+    return signature_orders_any(table->orders);
 }
 
 static bool is_partial(const signature_table *table, signature a, ir_opcode opcode) {
@@ -587,7 +666,9 @@ signature signature_join_all(signature_table *table, ir_opcode opcode, base_dtyp
         partial = is_partial(table, items[i], opcode);
     if (count == 1)
         return items[0];
-    if (partial) { /* what is between the first and the last needs no signature */
+    if (partial &&
+        !signature_orders_any(
+            table->orders)) { /* what is between the first and the last needs no signature */
         entry sum = {.kind = ENTRY_PARTIAL, .joined = (uint8_t)opcode};
         for (int64_t i = 0; i < count; i++)
             sum.sum += entry_of(table, items[i])->sum;

@@ -18,7 +18,7 @@
 #ifndef VERIFY_SIGNATURE_TABLE_INTERNAL_H
 #define VERIFY_SIGNATURE_TABLE_INTERNAL_H
 
-#include "ir/ops.h"
+#include "ir/module.h"
 
 #include "base/arena.h"
 
@@ -94,6 +94,19 @@ void signature_sum_add(signature_table *table, signature_sum *sum, ir_opcode opc
 /* `identity` where nothing was added. */
 signature signature_sum_mark(signature_table *table, const signature_sum *sum, ir_opcode opcode,
                              signature identity);
+/* ---- orders ---- */
+/* Of elements joined in the order, one of those that are no tree of the plan's. */
+uint64_t signature_ordered_shape(signature_table *table, ir_opcode opcode, base_dtype dtype,
+                                 ir_order order, const signature *elements, int64_t count);
+/* The partial result, joined by a tree of that shape. */
+signature signature_ordered_mark(signature_table *table, signature sum, uint64_t shape);
+/* Notes a reduction of the tile program, and whether its order is known. From then on partial
+ * results of the same elements must have been joined so, when they are used. */
+void signature_order_note(signature_table *table, signature sum, bool ordered);
+bool signature_table_has_orders(const signature_table *table);
+/* Whether one was not. */
+bool signature_is_reordered(const signature_table *table);
+
 bool signature_is_partial(const signature_table *table, signature a);
 /* Whether it comes from constants alone. */
 bool signature_is_constant(const signature_table *table, signature a);

@@ -182,6 +182,16 @@ static bool run_region(signature_tile_run *run, const ir_region *region) {
 }
 
 /* ---- programs ---- */
+static bool has_order(const ir_region *region) {
+    bool found = false;
+    for (const ir_op *op = region->first; op != NULL && !found; op = op->next) {
+        found = op->opcode == IR_REDUCE && op->attributes.order != IR_ORDER_TREE;
+        for (int k = 0; k < op->region_count; k++)
+            found = found || has_order(op->regions[k]);
+    }
+    return found;
+}
+
 signature_tile_run *signature_tile_create(verify_state *state, const ir_module *module,
                                           const signature_setting *setting,
                                           signature_memory *memory) {
@@ -192,6 +202,8 @@ signature_tile_run *signature_tile_create(verify_state *state, const ir_module *
                                 .memory = memory,
                                 .arena = state->diagnostics->arena};
     run->tiles = BASE_NEW_ARRAY(run->arena, signature_tile, module->next_value);
+    run->notes = module == state->module->implements;
+    run->orders = has_order(&module->body);
     return run;
 }
 

@@ -34,6 +34,8 @@ struct signature_tile_run {
     int64_t work;      /* that is left */
     int chained;       /* parameters from this one on are handed on by runs before: what they have
                           stored there is loaded, and nothing else is known; 0: none are */
+    bool orders;       /* some reduction has an order: */
+    bool notes;        /* it is the one that others are compared with */
 };
 
 /* Where the elements of a tile stand behind those of another shape, per axis of that shape. */

@@ -252,6 +252,41 @@ static signature_value *joined_numbers(signature_tile_run *run, const ir_op *op,
     return states;
 }
 
+/* The elements of result `i`, in their order. */
+static int64_t list_line(const signature_tile_run *run, const ir_op *op, const signature_tile *from,
+                         const int64_t strides[IR_MAX_RANK], int64_t i, signature *line) {
+    int axis = op->attributes.axis;
+    int64_t count = 0;
+    signature_walk walk = walk_of(from);
+    for (int64_t k = 0; k < from->count; k++) {
+        if (walk.at[axis] < from->domain[axis] && element_of(&walk, strides) == i)
+            line[count++] = met_by_reduction(run, &op->attributes, from->items[k].mark);
+        signature_walk_next(&walk);
+    }
+    return count;
+}
+
+/* Results of a reduction in an order get the shape of its tree. */
+static void order_results(signature_tile_run *run, const ir_op *op, ir_opcode opcode,
+                          base_dtype dtype, signature_tile *result,
+                          const int64_t strides[IR_MAX_RANK]) {
+    const signature_tile *from = signature_tile_of(run, op->operands[0]);
+    const ir_order order = op->attributes.order;
+    signature *line = BASE_NEW_ARRAY(run->arena, signature, from->count + 1);
+    for (int64_t i = 0; i < result->count; i++) {
+        signature *mark = &result->items[i].mark;
+        if (order != IR_ORDER_TREE) {
+            int64_t count = list_line(run, op, from, strides, i, line);
+            run->work -= from->count;
+            *mark = signature_ordered_mark(
+                run->setting->table, *mark,
+                signature_ordered_shape(run->setting->table, opcode, dtype, order, line, count));
+        }
+        if (run->notes)
+            signature_order_note(run->setting->table, *mark, order != IR_ORDER_TREE);
+    }
+}
+
 static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_tile *result) {
     const signature_tile *from = signature_tile_of(run, op->operands[0]);
     const ir_attributes *attributes = &op->attributes;
@@ -273,6 +308,8 @@ static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_ti
         result->items[i] = numbers != NULL ? numbers[i] : signature_nothing(identity);
         result->items[i].mark = signature_sum_mark(run->setting->table, &sums[i], opcode, identity);
     }
+    if (run->orders)
+        order_results(run, op, opcode, dtype, result, strides);
 }
 
 /* An axis that has one element by its type is no reduction: the element goes on as it is, unless

@@ -555,7 +555,7 @@ class Expressions:
         if dtype in FLOATS and self.chance(0.2):
             options += ", nan=" + self.pick(("ignore", "ignore", "propagate"))
         if self.chance(0.03):
-            options += self.pick((", order=tree", ", zero=relaxed"))
+            options += self.pick((", order=tree", ", order=canonical", ", zero=strict"))
         text = f"{monoid}({inner.text}{options})"
         if drop and len(big) > 1:
             text += f"[{self.zero_at(at, len(big))}]"
