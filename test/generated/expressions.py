@@ -554,7 +554,7 @@ class Expressions:
         options = "" if len(big) == 1 and self.chance(0.7) else f", axis={at}"
         if dtype in FLOATS and self.chance(0.2):
             options += ", nan=" + self.pick(("ignore", "ignore", "propagate"))
-        if self.chance(0.03):
+        if self.chance(0.15):
             options += self.pick((", order=tree", ", order=canonical", ", zero=strict"))
         text = f"{monoid}({inner.text}{options})"
         if drop and len(big) > 1:
