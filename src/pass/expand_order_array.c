@@ -10,7 +10,7 @@
  */
 #include "pass/expand_internal.h"
 
-enum { MOST_BITS = 32 /* of the logarithm's half */ };
+enum { MOST_LEVELS = 48 };
 
 static bool is_walked(const expand_state *state, const ir_op *reduce) {
     int axis = expand_reduce_axis(reduce);
@@ -26,14 +26,14 @@ bool expand_order_keeps(const expand_state *state, const ir_op *reduce) {
 /* ---- the array ---- */
 void expand_order_begin(expand_state *state, const ir_op *reduce) {
     ir_value **array = &state->array[reduce->results[0]->number];
-    if (!expand_order_keeps(state, reduce) || *array != NULL)
+    int slots = expand_slots_of(state, reduce->operands[0]); /* those of a piece of another axis */
+    if (!expand_order_keeps(state, reduce) || (*array != NULL && (*array)->type.slots == slots))
         return;
     const layout_extent *cells = expand_axis_steps(state, expand_reduce_axis(reduce));
     base_dtype dtype = ir_monoid_state(reduce->attributes.monoid, reduce->operands[0]->type.dtype);
     if (expand_zero_has_keys(reduce))
         dtype = BASE_I32;
-    *array = expand_declare_cells(state, dtype == BASE_INDEX ? BASE_I64 : dtype,
-                                  expand_slots_of(state, reduce->operands[0]), cells,
+    *array = expand_declare_cells(state, dtype == BASE_INDEX ? BASE_I64 : dtype, slots, cells,
                                   reduce->results[0]->name);
 }
 
@@ -109,26 +109,24 @@ static ir_value *count_cells(expand_state *state, const ir_op *reduce) {
                   integer(state, chunk));
 }
 
-/* The least l with 2^l >= count, by halving; 0 for counts below 2. */
-static ir_value *ceiling_logarithm(expand_state *state, ir_value *count) {
-    ir_builder *b = &state->builder;
-    ir_value *rest = binary(state, IR_SUB, count, integer(state, 1)), *zero = integer(state, 0);
-    ir_value *levels = zero;
-    for (int64_t bits = MOST_BITS; bits >= 1; bits /= 2) {
-        ir_value *more = binary(state, IR_LE, integer(state, INT64_C(1) << bits), rest);
-        levels =
-            binary(state, IR_ADD, levels, ir_build_select(b, more, integer(state, bits), zero));
-        rest = ir_build_select(b, more, binary(state, IR_SHR, rest, integer(state, bits)), rest);
-    }
-    ir_value *last = binary(state, IR_LE, integer(state, 1), rest);
-    return binary(state, IR_ADD, levels, ir_build_select(b, last, integer(state, 1), zero));
+/* The least l with 2^l >= the steps of the axis. Of an extent that is known when the kernel runs:
+ * as many as memory has room for; levels above the array's join nothing. */
+static int64_t count_levels(expand_state *state, const ir_op *reduce) {
+    int64_t steps = 0, levels = 0;
+    if (!layout_extent_known(&state->module->extents,
+                             expand_axis_steps(state, expand_reduce_axis(reduce)), &steps))
+        return MOST_LEVELS;
+    while (levels < MOST_LEVELS && (INT64_C(1) << levels) < steps)
+        levels++;
+    return levels;
 }
 
 static void halve_array(expand_state *state, const ir_op *reduce, ir_value *array,
                         ir_value *count) {
-    ir_value *levels = ceiling_logarithm(state, count), *level = NULL, *cell = NULL;
-    array_loop outer = open_loop(state, levels, &level, NULL);
-    ir_value *bits = binary(state, IR_SUB, binary(state, IR_SUB, levels, integer(state, 1)), level);
+    int64_t levels = count_levels(state, reduce);
+    ir_value *level = NULL, *cell = NULL;
+    array_loop outer = open_loop(state, integer(state, levels), &level, NULL);
+    ir_value *bits = binary(state, IR_SUB, integer(state, levels - 1), level);
     ir_value *half = binary(state, IR_SHL, integer(state, 1), bits);
     ir_value *pairs = binary(state, IR_MINIMUM, half, binary(state, IR_SUB, count, half));
     array_loop inner = open_loop(state, pairs, &cell, NULL);
