@@ -274,7 +274,6 @@ typedef struct expand_sweep_state {
     ir_op *sweep;
     ir_op *reduces[EXPAND_MAX_REDUCES];
     ir_value *carry[EXPAND_MAX_REDUCES]; /* the running state of each reduction */
-    ir_value *total[EXPAND_MAX_REDUCES]; /* of pieces that have ended; NULL: none */
     int reduce_count;
 } expand_sweep_state;
 

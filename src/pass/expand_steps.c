@@ -4,51 +4,49 @@
  *     N open       all slots, single chunks, the guarded one: three loops
  *     shifted      whole steps, then those at both ends
  *
- * Where the slots change from one piece to the next, reductions fold what they have:
+ * Where a piece has fewer slots than the one before, reductions fold what they have so far:
  *
- *     %t = fold<max> %a : f32(1)     %b = ... carry(id(max): f32(4))     maximum(%t, fold<max> %b)
+ *     %a : f32(4), 2 slots next      maximum(rename %a slots=(0, 1), rename %a slots=(2, 3))
  *
  * Which pieces there are is decided in expand_pieces.c. */
 #include "pass/expand_internal.h"
 
 /* ---- reductions from piece to piece ---- */
 
-static ir_value *fold_slots(expand_state *state, const ir_op *reduce, ir_value *carry) {
-    return carry->type.slots > 1 ? expand_reduce_fold(state, reduce, carry) : carry;
-}
-
-static ir_value *add_total(expand_state *state, const ir_op *reduce, ir_value *total,
-                           ir_value *folded) {
-    return total != NULL ? expand_reduce_join(state, reduce, total, folded) : folded;
-}
-
 /* Nothing has entered yet. */
 static bool begins(const ir_value *carry) {
     return carry->definer != NULL && carry->definer->opcode == IR_BROADCAST;
 }
 
-static void piece_begin(expand_state *state, const ir_op *reduce, ir_value **carry,
-                        ir_value **total) {
-    int slots = expand_slots_of(state, reduce->operands[0]);
-    if ((*carry)->type.form != IR_FORM_SLOTS || (*carry)->type.slots == slots)
-        return;
-    state->builder.location = reduce->location;
-    if (begins(*carry)) {
-        *carry = expand_reduce_begin(state, reduce);
-        return;
+/* The upper half of the slots joins the lower one, as a fold of them begins. */
+static ir_value *halve(expand_state *state, const ir_op *reduce, ir_value *carry) {
+    int slots = carry->type.slots / 2;
+    ir_type type = ir_type_slots(carry->type.dtype, slots);
+    ir_value *half[2];
+    for (int side = 0; side < 2; side++) {
+        int64_t *from = BASE_NEW_ARRAY(state->module->arena, int64_t, slots);
+        for (int i = 0; i < slots; i++)
+            from[i] = side * slots + i;
+        ir_op *op = ir_build_op(&state->builder, IR_RENAME, 1, &carry, 1, &type, 0);
+        op->attributes.slots = (ir_list){.count = slots, .items = from};
+        half[side] = op->results[0];
     }
-    *total = add_total(state, reduce, *total, fold_slots(state, reduce, *carry));
-    *carry = slots == 1 ? *total : expand_reduce_begin(state, reduce);
-    *total = slots == 1 ? NULL : *total;
+    return expand_reduce_join(state, reduce, half[0], half[1]);
 }
 
-static void piece_end(expand_state *state, const ir_op *reduce, ir_value **carry,
-                      ir_value **total) {
-    if (*total == NULL)
-        return;
+/* The running state of a reduction with the slots of the piece that begins. */
+static ir_value *carry_on(expand_state *state, const ir_op *reduce, ir_value *carry) {
+    int slots = expand_slots_of(state, reduce->operands[0]);
+    if (carry->type.form != IR_FORM_SLOTS || carry->type.slots == slots)
+        return carry;
     state->builder.location = reduce->location;
-    *carry = add_total(state, reduce, *total, fold_slots(state, reduce, *carry));
-    *total = NULL;
+    if (begins(carry))
+        return expand_reduce_begin(state, reduce);
+    if (slots == 1)
+        return expand_reduce_fold(state, reduce, carry);
+    while (carry->type.slots > slots)
+        carry = halve(state, reduce, carry);
+    return carry;
 }
 
 /* ---- loops ---- */
@@ -120,14 +118,12 @@ static void sweep_enter_piece(expand_sweep_state *s, expand_place *place, int de
     place->piece = piece;
     state->axis[axis] = expand_piece_axis(state, axis, piece);
     for (int i = 0; sweep_is_innermost(s, depth) && i < s->reduce_count; i++)
-        piece_begin(state, s->reduces[i], &s->carry[i], &s->total[i]);
+        s->carry[i] = carry_on(state, s->reduces[i], s->carry[i]);
 }
 
 /* Behind the last piece. */
 static void sweep_leave_pieces(expand_sweep_state *s, expand_place *place, int depth,
                                const expand_axis *whole) {
-    for (int i = 0; sweep_is_innermost(s, depth) && i < s->reduce_count; i++)
-        piece_end(s->state, s->reduces[i], &s->carry[i], &s->total[i]);
     s->state->axis[s->sweep->attributes.axes[depth]] = *whole;
     place->piece = 0;
     place->cells_from = NULL;
