@@ -140,11 +140,11 @@ static runtime_status read_code(const cuda_compiler *compiler, base_allocator al
 
 /* False when there are too many. */
 static bool list_options(const cuda_compiler *compiler, const runtime_artifact *artifact,
-                         const char *options[OPTION_LIMIT], int *count) {
+                         bool free_registers, const char *options[OPTION_LIMIT], int *count) {
     int given = 0, fixed = (int)COUNT(fixed_options);
     while (artifact->flags != NULL && artifact->flags[given] != NULL)
         given++;
-    if (given + fixed + 1 > OPTION_LIMIT)
+    if (given + fixed + 2 > OPTION_LIMIT)
         return false;
     *count = 0;
     for (int i = 0; i < given; i++)
@@ -153,15 +153,17 @@ static bool list_options(const cuda_compiler *compiler, const runtime_artifact *
         options[(*count)++] = fixed_options[i];
     if (compiler->major * 100 + compiler->minor >= NO_CACHE_SINCE)
         options[(*count)++] = "--no-cache";
+    if (free_registers)
+        options[(*count)++] = "-DGROUPS=, 1";
     return true;
 }
 
 static runtime_status compile(const cuda_compiler *compiler, base_allocator allocator,
-                              void *program, const runtime_artifact *artifact,
+                              void *program, const runtime_artifact *artifact, bool free_registers,
                               cuda_compiled *compiled, runtime_report *report) {
     const char *options[OPTION_LIMIT];
     int count = 0;
-    if (!list_options(compiler, artifact, options, &count))
+    if (!list_options(compiler, artifact, free_registers, options, &count))
         return runtime_report_set(report, RUNTIME_COMPILE_FAILED, "too many flags");
     int error = compiler->compile(program, count, options);
     runtime_status status = read_log(compiler, allocator, program, compiled, report);
@@ -174,8 +176,8 @@ static runtime_status compile(const cuda_compiler *compiler, base_allocator allo
 }
 
 runtime_status cuda_compiler_run(const cuda_compiler *compiler, base_allocator allocator,
-                                 const runtime_artifact *artifact, cuda_compiled *compiled,
-                                 runtime_report *report) {
+                                 const runtime_artifact *artifact, bool free_registers,
+                                 cuda_compiled *compiled, runtime_report *report) {
     *compiled = (cuda_compiled){0};
     char *text = take(allocator, artifact->length + 1, report);
     if (text == NULL)
@@ -187,7 +189,7 @@ runtime_status cuda_compiler_run(const cuda_compiler *compiler, base_allocator a
         compiler_status(compiler, compiler->create(&program, text, artifact->entry, 0, NULL, NULL),
                         "nvrtcCreateProgram", report);
     if (status == RUNTIME_OK) {
-        status = compile(compiler, allocator, program, artifact, compiled, report);
+        status = compile(compiler, allocator, program, artifact, free_registers, compiled, report);
         compiler->destroy(&program);
     }
     allocator.resize(allocator.context, text, artifact->length + 1, 0);

@@ -242,12 +242,6 @@ static runtime_status read_log(runtime_module *module, const runtime_artifact *a
                                       "the compiler's log has no registers, stack and spills of "
                                       "`%s`:\n%s",
                                       entry_name(artifact, launch), log);
-    if (module->facts.spill_bytes > 0 && !artifact->allow_spills)
-        return runtime_report_set(
-            report, RUNTIME_COMPILE_FAILED,
-            "the program spills: %lld bytes of a thread are stored and loaded for want of "
-            "registers (from ptxas: %d registers)",
-            (long long)module->facts.spill_bytes, module->facts.registers);
     report->text[0] = '\0';
     cuda_log_warnings(log, report);
     return report->status = RUNTIME_OK;
@@ -311,13 +305,39 @@ static runtime_status load_code(const cuda_device *cuda, runtime_module *module,
     return status;
 }
 
+/* The first launch whose registers spill; NULL: none, or it is allowed. */
+static const runtime_module *find_spill(const runtime_module *module,
+                                        const runtime_artifact *artifact) {
+    while (module != NULL && module->facts.spill_bytes == 0)
+        module = module->behind;
+    return artifact->allow_spills ? NULL : module;
+}
+
+static runtime_status compile(cuda_device *cuda, runtime_module *module,
+                              const runtime_artifact *artifact, bool free_registers,
+                              cuda_compiled *compiled, runtime_report *report) {
+    runtime_status status = cuda_compiler_run(&cuda->compiler, cuda->allocator, artifact,
+                                              free_registers, compiled, report);
+    return status == RUNTIME_OK ? read_log(module, artifact, compiled->log, report) : status;
+}
+
+/* The compiler keeps registers few by itself, for more groups at a time, and may spill a few bytes
+ * for that: then again without. */
 static runtime_status build(cuda_device *cuda, runtime_module *module,
                             const runtime_artifact *artifact, runtime_report *report) {
     cuda_compiled compiled;
-    runtime_status status =
-        cuda_compiler_run(&cuda->compiler, cuda->allocator, artifact, &compiled, report);
-    if (status == RUNTIME_OK)
-        status = read_log(module, artifact, compiled.log, report);
+    runtime_status status = compile(cuda, module, artifact, false, &compiled, report);
+    if (status == RUNTIME_OK && find_spill(module, artifact) != NULL) {
+        cuda_compiled_free(cuda->allocator, &compiled);
+        status = compile(cuda, module, artifact, true, &compiled, report);
+    }
+    const runtime_module *spill = status == RUNTIME_OK ? find_spill(module, artifact) : NULL;
+    if (spill != NULL)
+        status = runtime_report_set(
+            report, RUNTIME_COMPILE_FAILED,
+            "the program spills: %lld bytes of a thread are stored and loaded for want of "
+            "registers (from ptxas: %d registers)",
+            (long long)spill->facts.spill_bytes, spill->facts.registers);
     if (status == RUNTIME_OK)
         status = load_code(cuda, module, artifact, compiled.code, report);
     cuda_compiled_free(cuda->allocator, &compiled);

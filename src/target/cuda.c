@@ -10,7 +10,7 @@
  *         char *workspace;        // of the groups of this launch, one behind the other
  *         i64 first;              // number of the first of them
  *     };
- *     extern "C" __global__ void __launch_bounds__(256)
+ *     extern "C" __global__ void __launch_bounds__(256 GROUPS)
  *     croft_NAME(const __grid_constant__ croft_arguments arguments)
  *
  * Group `first + blockIdx.x` is the one that runs; threads beyond the lanes of the team leave at
@@ -318,7 +318,7 @@ static void append_kernel(target_emitter *e, const char *entry, int threads, bas
     target_cuda_declare_numbers(e, &used, &numbers);
     declare_arguments(e, &used, &arguments);
     base_text_format(out,
-                     "\nextern \"C\" __global__ void __launch_bounds__(%d)\n"
+                     "\nextern \"C\" __global__ void __launch_bounds__(%d GROUPS)\n"
                      "%s(const __grid_constant__ croft_arguments arguments) {\n",
                      threads, entry);
     if (threads > cuda->lanes)

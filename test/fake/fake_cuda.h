@@ -39,6 +39,7 @@ typedef struct fake_cuda_state {
     int function_threads, function_scratch, cluster_limit;
     const char *function_name; /* the one that is in every module */
     const char *log;           /* NULL: figures of the program that was compiled last */
+    const char *free_log;      /* where registers need not be few; NULL: the same */
     int compile_error;
     int argument_words; /* copied of every launch */
     void (*kernel)(const uint64_t *arguments, uint32_t groups);

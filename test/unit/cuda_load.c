@@ -201,6 +201,31 @@ static void spills_are_refused_unless_allowed(void **state) {
     cuda_fixture_free(f);
 }
 
+/* The compiler spills a few bytes so that registers are few: it may have more, and does not. */
+static void registers_are_freed_before_a_spill_is_refused(void **state) {
+    (void)state;
+    static const char free_log[] =
+        "ptxas info    : Compiling entry function 'croft_row' for 'sm_90a'\n"
+        "ptxas info    : Function properties for croft_row\n"
+        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        "ptxas info    : Used 50 registers\n";
+    cuda_fixture *f = cuda_fixture_new();
+    runtime_module *module = NULL;
+    runtime_facts facts;
+    f->fake->log = spilling;
+    f->fake->free_log = free_log;
+    assert_int_equal(cuda_fixture_load(f, &module), RUNTIME_OK);
+    f->device->vtable->facts(f->device, module, 0, &facts);
+    assert_int_equal(facts.spill_bytes, 0);
+    assert_int_equal(facts.registers, 50);
+    f->device->vtable->unload(f->device, module);
+    f->fake->log = free_log;
+    assert_int_equal(cuda_fixture_load(f, &module), RUNTIME_OK);
+    assert_null(strstr(f->fake->options, "GROUPS")); /* nothing spilled: once is enough */
+    f->device->vtable->unload(f->device, module);
+    cuda_fixture_free(f);
+}
+
 static void a_log_without_figures_is_a_failure(void **state) {
     (void)state;
     cuda_fixture *f = cuda_fixture_new();
@@ -540,6 +565,7 @@ int main(void) {
         cmocka_unit_test(options_name_the_architecture_and_keep_the_arithmetic),
         cmocka_unit_test(facts_come_from_the_log_and_the_function),
         cmocka_unit_test(spills_are_refused_unless_allowed),
+        cmocka_unit_test(registers_are_freed_before_a_spill_is_refused),
         cmocka_unit_test(a_log_without_figures_is_a_failure),
         cmocka_unit_test(a_compile_error_is_passed_on),
         cmocka_unit_test(warnings_are_in_the_report_of_a_success),

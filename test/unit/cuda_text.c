@@ -27,7 +27,7 @@ static const text_case cases[] = {
     {16,
      16,
      LOAD "%r = combine sum %t nan=propagate lanes=(8) : f32(1)\n" STORE,
-     {"__launch_bounds__(32)", "if (threadIdx.x >= 16)", "shuffle_xor_f32(t, 0xffffu, 8)"},
+     {"__launch_bounds__(32 GROUPS)", "if (threadIdx.x >= 16)", "shuffle_xor_f32(t, 0xffffu, 8)"},
      "lane & 8"},
     {64,
      32,
