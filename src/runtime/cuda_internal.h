@@ -166,8 +166,8 @@ typedef struct cuda_compiled {
 runtime_status cuda_compiler_open(cuda_compiler *compiler, const char *path, int driver_version,
                                   runtime_report *report);
 void cuda_compiler_close(cuda_compiler *compiler);
-/* The result is freed with cuda_compiled_free in any case. With `free_registers` the compiler need not
- * keep registers few so that more groups share a processor: what would spill has room. */
+/* The result is freed with cuda_compiled_free in any case. With `free_registers` the compiler need
+ * not keep registers few so that more groups share a processor: what would spill has room. */
 runtime_status cuda_compiler_run(const cuda_compiler *compiler, base_allocator allocator,
                                  const runtime_artifact *artifact, bool free_registers,
                                  cuda_compiled *compiled, runtime_report *report);
