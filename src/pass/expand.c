@@ -161,6 +161,7 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
     expand_shifts(&state, &mapped);
     expand_pieces(&state, &mapped);
     expand_region(&state, &mapped);
+    expand_programs_end(&state);
     syncs_tensors_expand(module);
     return state.failed ? PASS_FAILED : PASS_CHANGED;
 }

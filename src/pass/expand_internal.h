@@ -95,6 +95,8 @@ typedef struct expand_state {
     expand_range released; /* arrays that a loop uses again: a sync on the way releases them */
     ir_value *active;      /* bool(1): lanes with a program of their own; NULL: all */
     ir_value *program[IR_MAX_PROGRAMS];
+    ir_op *walk;         /* the loop of a group over programs, when there is one */
+    ir_type *walk_types; /* of its tokens */
     bool failed;
 } expand_state;
 
@@ -106,9 +108,11 @@ int expand_spread_axis(expand_state *state, const ir_op *sweep);
 ir_value *expand_common_domain(const ir_op *sweep, int axis, bool *found);
 
 /* expand_programs.c: whether the grid is counted by the axes of the programs; then the programs:
- * the grid is their mixed-radix number, the last axis fastest. Sets state->active. */
+ * the grid is their mixed-radix number, the last axis fastest. Sets state->active. A group that
+ * walks over several has all that is expanded then in a loop, up to expand_programs_end. */
 void expand_check_programs(expand_state *state);
 void expand_programs(expand_state *state, ir_region *mapped);
+void expand_programs_end(expand_state *state);
 
 /* expand_pieces.c: decides which axes are cut, and where. */
 void expand_pieces(expand_state *state, const ir_region *mapped);

@@ -6,6 +6,9 @@
  *     program row with `lane 4 @8 | subgroup 2 | group *`, where elements have 8 lanes
  *                                              .. of group*8 + lane/8 + subgroup*4
  *
+ *     program row with `subgroup 2 | group 264 | step *`
+ *                                              for %at = group .. (R + 1) // 2 step 264 { %row = ..
+ *
  * A group that has more programs than are left works on the last one again, with all lanes: control
  * is uniform, everybody takes part in what lanes do together, and only stores are left out.
  */
@@ -90,6 +93,52 @@ void expand_check_programs(expand_state *state) {
     }
 }
 
+/* Groups that walk over the programs; 0: each has its place in the grid, and no other. */
+static int64_t walking_groups(const expand_state *state) {
+    for (int i = 0; i < state->module->axis_count; i++)
+        if (state->module->axes[i].is_program &&
+            layout_axis_has(&state->module->axes[i].digits, LAYOUT_STEP))
+            return layout_axis_radix(&state->module->axes[i].digits, LAYOUT_GROUP);
+    return 0;
+}
+
+static expand_range all_scratch(const expand_state *state) {
+    return (expand_range){0, state->scratch_count};
+}
+
+/* The rest of the body stands in a loop over places of the grid, from the group's own one on: as
+ * many trips as there are programs for, the same for all lanes. */
+static ir_value *begin_walk(expand_state *state, ir_value *group, const layout_extent *places,
+                            int64_t groups) {
+    ir_builder *b = &state->builder;
+    expand_range tokens = all_scratch(state);
+    int count = tokens.last - tokens.first;
+    ir_value **operands = BASE_NEW_ARRAY(state->module->arena, ir_value *, 3 + count);
+    state->walk_types = BASE_NEW_ARRAY(state->module->arena, ir_type, count + 1);
+    operands[0] = group;
+    operands[1] = ir_build_size(b, places);
+    operands[2] = ir_build_integer(b, BASE_I64, groups);
+    expand_tokens_before(state, tokens, true, operands + 3, state->walk_types);
+    state->walk = ir_build_op(b, IR_FOR, 3 + count, operands, count, state->walk_types, 1);
+    b->region = state->walk->regions[0];
+    ir_value *at =
+        ir_region_add_argument(state->module, b->region, ir_type_uniform(BASE_I64), NULL);
+    expand_tokens_enter(state, tokens, b->region);
+    return at;
+}
+
+void expand_programs_end(expand_state *state) {
+    if (state->walk == NULL || state->failed)
+        return;
+    expand_range tokens = all_scratch(state);
+    ir_value **yields =
+        BASE_NEW_ARRAY(state->module->arena, ir_value *, tokens.last - tokens.first + 1);
+    expand_tokens_leave(state, tokens, state->walk_types, yields);
+    ir_build_yield(&state->builder, tokens.last - tokens.first, yields);
+    state->builder.region = &state->module->body;
+    expand_tokens_after(state, tokens, state->walk);
+}
+
 void expand_programs(expand_state *state, ir_region *mapped) {
     ir_module *module = state->module;
     ir_builder *b = &state->builder;
@@ -103,8 +152,14 @@ void expand_programs(expand_state *state, ir_region *mapped) {
     for (int i = module->program_count - 1; i >= 0; i--) {
         const layout_extent *count =
             layout_extent_ceil(pool, program_count(state, i), programs_together(state, i));
+        const int64_t walking = walking_groups(state);
         ir_value *at = rest;
         b->location = program_location(mapped, i);
+        if (walking > 0 && count != NULL) { /* there is one axis */
+            at = begin_walk(state, rest, count, walking);
+            count = layout_extent_binary(pool, LAYOUT_EXTENT_MIN, count,
+                                         layout_extent_constant(pool, walking));
+        }
         if (i > 0) {
             ir_value *radix = ir_build_size(b, count);
             at = ir_build_binary(b, IR_FLOOR_MOD, rest, radix);

@@ -86,14 +86,8 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
     const char *reason = map_digits_refusal(digits);
     if (reason != NULL)
         return reason;
-    if (axis->is_program) {
-        if (!layout_axis_has(digits, LAYOUT_GROUP) || layout_axis_has(digits, LAYOUT_STEP) ||
-            layout_axis_has(digits, LAYOUT_SLOT))
-            return "a program axis lies on lanes, subgroups and group";
-        return layout_axis_radix(digits, LAYOUT_GROUP) != 0
-                   ? "the group digit of a program axis is `*`"
-                   : NULL;
-    }
+    if (axis->is_program)
+        return map_programs_refusal(state->module, digits);
     int64_t lanes = layout_axis_range(digits, LAYOUT_LANE);
     if (lanes > 64 || (lanes & (lanes - 1)) != 0)
         return "lanes are a power of two up to 64";

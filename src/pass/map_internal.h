@@ -47,6 +47,8 @@ void map_check_width(map_state *state, const ir_op *op, const ir_plan_line *line
  * plan's axes of elements count; gives digits of programs the strides above, and moves the end. */
 void map_numbers_of_elements(map_state *state, int64_t below[LAYOUT_HOLDER_COUNT]);
 void map_stack_programs(layout_axis *digits, int64_t below[LAYOUT_HOLDER_COUNT]);
+/* NULL, or why programs cannot have digits that are a layout. */
+const char *map_programs_refusal(const ir_module *module, const layout_axis *digits);
 /* Programs of one team. */
 int64_t map_programs_together(const ir_module *module);
 /* Reports what programs cannot share: lanes with elements, tensors that are stored in place,

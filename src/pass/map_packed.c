@@ -3,6 +3,7 @@
  *     axis row      lane 4 | group *            four rows a subgroup, eight lanes each
  *     axis row      subgroup 4 | group *        four rows a group, of two subgroups each
  *     axis N        slot 4 | lane 8 | step *    or slot 4 | lane 32 | subgroup 2 | step *
+ *     axis row      group 264 | step *          264 groups, each of which walks over many rows
  *
  * Elements have the low numbers of lanes and subgroups, programs those above, so that the lanes of
  * a row are neighbours. Past the last program a team works on it again with all its lanes and
@@ -45,6 +46,20 @@ void map_stack_programs(layout_axis *digits, int64_t below[LAYOUT_HOLDER_COUNT])
         if (base_checked_mul(digit->stride, digit->radix, &next) && next > *end)
             *end = next;
     }
+}
+
+const char *map_programs_refusal(const ir_module *module, const layout_axis *digits) {
+    bool walks = layout_axis_has(digits, LAYOUT_STEP);
+    if (!layout_axis_has(digits, LAYOUT_GROUP) || layout_axis_has(digits, LAYOUT_SLOT))
+        return "a program axis lies on lanes, subgroups, group and step";
+    if (!walks)
+        return layout_axis_radix(digits, LAYOUT_GROUP) != 0
+                   ? "the group digit of a program axis is `*`, or a number below `step *`"
+                   : NULL;
+    if (digits->digits[digits->count - 1].holder != LAYOUT_STEP ||
+        layout_axis_radix(digits, LAYOUT_STEP) != 0)
+        return "a group that walks over programs has `group` and its number, above it `step *`";
+    return module->program_count > 1 ? "`group *`: the kernel has several axes of programs" : NULL;
 }
 
 static int64_t programs_of(const ir_axis *axis) {

@@ -133,15 +133,24 @@ static void rule_team_lanes(verify_state *state) {
                       "the programs of a team share lanes with others");
 }
 
+/* Programs lie on as many groups as they need, or on so many that walk over them. */
+static bool programs_are_covered(const verify_state *state, const layout_axis *digits) {
+    if (!layout_axis_has(digits, LAYOUT_STEP))
+        return layout_axis_radix(digits, LAYOUT_GROUP) == 0 ||
+               !layout_axis_has(digits, LAYOUT_GROUP);
+    return layout_axis_radix(digits, LAYOUT_STEP) == 0 && state->module->program_count == 1;
+}
+
 /* The digits reach every element, and no step or group is wholly past the extent. */
 static bool digits_cover(const verify_state *state, const ir_axis *axis) {
     const layout_axis *digits = &axis->digits;
-    layout_holder outer = axis->is_program ? LAYOUT_GROUP : LAYOUT_STEP;
-    int64_t chunk = layout_axis_chunk(digits), outside = layout_axis_radix(digits, outer);
+    int64_t chunk = layout_axis_chunk(digits), outside = layout_axis_radix(digits, LAYOUT_STEP);
     int64_t extent = 0;
-    if (outside == 0 || (axis->is_program && !layout_axis_has(digits, LAYOUT_GROUP)))
+    if (axis->is_program)
+        return programs_are_covered(state, digits);
+    if (outside == 0)
         return true;
-    if (axis->extent == NULL || axis->is_program ||
+    if (axis->extent == NULL ||
         !layout_extent_known(&state->module->extents, axis->extent, &extent))
         return false;
     if (extent == 0)

@@ -208,6 +208,7 @@ typedef struct replay_programs {
     int count;
     int64_t first[IR_MAX_PROGRAMS], end[IR_MAX_PROGRAMS], next[IR_MAX_PROGRAMS];
     int64_t ordinal_radix[IR_MAX_PROGRAMS];
+    int64_t together, walking; /* programs at once, and groups that walk over one axis; 0: none */
 } replay_programs;
 
 /* False when the group has none, or the digits do not say which. */

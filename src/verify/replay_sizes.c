@@ -4,6 +4,7 @@
  *                                        33, 64, 1, 95
  *     R on lane 8 | group *              10 (the last group is not full), 17, 2, 3, 1, 24
  *     R on group *                       13, 3, 2, 300, 1, 100
+ *     R on group 264 | step *          266, 529, 2, 3, 1, 792
  */
 #include "verify/replay_internal.h"
 
@@ -22,6 +23,13 @@ static bool formula_uses(const layout_extent *extent, int64_t symbol) {
     return formula_uses(extent->left, symbol) || formula_uses(extent->right, symbol);
 }
 
+/* Programs that all groups of an axis run at once that walk over it. */
+static int64_t all_together(const layout_axis *digits) {
+    int64_t chunk = layout_axis_chunk(digits), all = 0;
+    bool fits = base_checked_mul(chunk, layout_axis_radix(digits, LAYOUT_GROUP), &all);
+    return fits && all > 0 ? all : chunk;
+}
+
 /* Elements of one step, and whether only programs are counted by the symbol. */
 static int64_t step_of(const ir_module *module, int64_t symbol, bool *programs) {
     int64_t chunk = 1, lanes = 1;
@@ -33,6 +41,8 @@ static int64_t step_of(const ir_module *module, int64_t symbol, bool *programs) 
         int64_t own = layout_axis_chunk(&axis->digits), known = 0;
         if (axis->is_program) {
             *programs = *programs || uses;
+            if (layout_axis_has(&axis->digits, LAYOUT_STEP)) /* all groups walk on at once */
+                own = all_together(&axis->digits);
             if (own > 1 && axis->program >= 0 &&
                 axis->program < module->program_count) /* lanes have programs */
                 own *= module->programs[axis->program].step;

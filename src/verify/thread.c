@@ -289,7 +289,10 @@ static bool groups_of(const ir_axis *axis, const int64_t *sizes, int64_t *groups
     if (axis->extent == NULL || lanes < 1 ||
         !layout_extent_evaluate(axis->extent, sizes, &programs))
         return false;
+    int64_t walking = layout_axis_radix(&axis->digits, LAYOUT_GROUP);
     *groups = programs / lanes + (programs % lanes != 0);
+    if (walking > 0 && *groups > walking) /* each of them walks over several */
+        *groups = walking;
     return true;
 }
 
@@ -304,6 +307,21 @@ static bool grid_covers(const verify_state *state, const int64_t *sizes) {
            !layout_extent_evaluate(state->module->groups, sizes, &groups) || groups == needed;
 }
 
+/* More programs than all groups have at once that walk over them. */
+static int64_t past_one_walk(const ir_module *module) {
+    int64_t most = 1, past = 1;
+    for (int i = 0; i < module->axis_count; i++) {
+        const layout_axis *digits = &module->axes[i].digits;
+        int64_t all = 0;
+        if (module->axes[i].is_program && layout_axis_has(digits, LAYOUT_STEP) &&
+            base_checked_mul(layout_axis_chunk(digits), layout_axis_radix(digits, LAYOUT_GROUP),
+                             &all) &&
+            all > most)
+            most = all;
+    }
+    return base_checked_mul(2, most, &past) && base_checked_add(past, 1, &past) ? past : 1;
+}
+
 /* Tried at a few sizes. */
 static void rule_grid_cover(verify_state *state) {
     static const int64_t choices[] = {1, 8, 33, 2, 64, 7, 0, 257, 31, 5};
@@ -311,9 +329,10 @@ static void rule_grid_cover(verify_state *state) {
     const layout_extents *extents = &state->module->extents;
     int64_t *sizes = BASE_NEW_ARRAY(state->diagnostics->arena, int64_t, extents->symbol_count + 1);
     bool covers = true;
-    for (int round = 0; round < CHOICES && covers; round++) {
+    for (int round = 0; round <= CHOICES && covers; round++) {
         for (int64_t i = 0; i < extents->symbol_count; i++)
             sizes[i] = extents->symbols[i].known ? extents->symbols[i].value
+                       : round == CHOICES        ? past_one_walk(state->module)
                                                  : choices[(round * (2 * i + 1) + i) % CHOICES];
         covers = grid_covers(state, sizes);
     }

@@ -56,8 +56,9 @@ PACKINGS = [("lane 4 | group *", "slot 4 | lane 8", (2, 30, 64)),
             ("lane 16 | subgroup 4 | group *", "slot 2 | lane 2", (5, 12)),
             ("subgroup 4 | group *", "slot 4 | lane 32", (128, 257)),
             ("subgroup 2 | group *", "slot 4 | lane 32 | subgroup 3", (1009, 4096)),
-            ("group *", "slot 4 | lane 32 | subgroup 13", (4097, 8192))]
-CHECKED_PACKINGS = {"softmax": [30, 3, 12, 257, 4097], "layernorm": [1009]}  # widths
+            ("group *", "slot 4 | lane 32 | subgroup 13", (4097, 8192)),
+            ("subgroup 2 | group 3 | step *", "slot 4 | lane 32 | subgroup 2", (256, 1537))]
+CHECKED_PACKINGS = {"softmax": [30, 3, 12, 257, 4097, 1537], "layernorm": [1009]}  # widths
 CHECKED_WIDTHS = [33, 1009]  # under compute-sanitizer
 TOOLS = ["memcheck", "racecheck", "synccheck"]
 CONVERSIONS = 200

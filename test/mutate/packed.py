@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Mutants of thread modules whose programs share a team: none may survive.
+"""Mutants of thread modules whose programs share a team, or whose groups walk over programs: none
+may survive.
 
     packed.py [--seed 1] [--every 5] [--mutate build/test/mutate]
 
@@ -26,7 +27,9 @@ PACKINGS = [("lane 8 | group *", "slot 2 | lane 4 | step *"),
             ("lane 32 | group *", "slot 2 | step *"),
             ("subgroup 4 | group *", "slot 2 | lane 4 | step *"),
             ("subgroup 2 | group *", "slot 2 | lane 4 | subgroup 3 | step *"),
-            ("lane 2 | subgroup 2 | group *", "lane 4 | slot 2 | step *")]
+            ("lane 2 | subgroup 2 | group *", "lane 4 | slot 2 | step *"),
+            ("group 3 | step *", "slot 2 | lane 4 | subgroup 2 | step *"),
+            ("subgroup 2 | group 2 | step *", "slot 2 | lane 8 | step *")]
 KERNELS = ["softmax", "layernorm", "cross_entropy", "rmsnorm_quant"]
 
 

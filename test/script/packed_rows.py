@@ -168,10 +168,25 @@ def check_cooperating_rows():
                 turn += 1
 
 
+def check_walking_groups():
+    """As many groups as the plan says, each of which walks over rows of its own."""
+    packings = (("group 3 | step *", "slot 4 | lane 32"),
+                ("group 2 | step *", "slot 2 | lane 32 | subgroup 2"),
+                ("subgroup 2 | group 2 | step *", "lane 32 | subgroup 3"),
+                ("lane 4 | group 2 | step *", "lane 8 | slot 2"),
+                ("group 264 | step *", "slot 2 | lane 32"))
+    for turn in range(len(packings) * (4 if LONG else 2)):
+        rows, elements = packings[turn % len(packings)]
+        example((KERNELS + ["causal_softmax"])[turn % 11], (13, 9, 2)[turn % 3], 200,
+                DTYPES[turn % 3], rows, elements, keep_steps=turn % 2 == 0, on_cpu=turn % 4 == 1)
+
+
 def check_many_rows():
     """More rows than the grid of a test usually has, on the target that is quick."""
     for name, digits, elements in (("softmax", "lane 4 | group *", "slot 4 | lane 8"),
-                                   ("layernorm", "subgroup 4 | group *", "slot 2 | lane 32")):
+                                   ("layernorm", "subgroup 4 | group *", "slot 2 | lane 32"),
+                                   ("rmsnorm", "subgroup 2 | group 264 | step *",
+                                    "slot 2 | lane 32")):
         words = arguments(name, 4097, 40, "f32", False)
         outputs = outputs_of(name)
         file = SCRATCH / "many.plan"
@@ -274,6 +289,9 @@ def check_refused():
              ("lane 2 | group *", "lane 16 | subgroup 4"), "plan-packed"),
             ("digits_that_overlap", PLANES, ["x=randn:2x3x60", "y=/dev/null", "z=/dev/null"],
              ("lane 4 @4 | group *", "lane 8 | slot 8"), "plan-packed"),
+            ("walk_over_one_axis_of_two", PLANES,
+             ["x=randn:2x3x60", "y=/dev/null", "z=/dev/null"],
+             ("group 4 | step *", "lane 32 | slot 2"), "plan-axis"),
             ("too_many_lanes", PLANES, ["x=randn:2x3x60", "y=/dev/null", "z=/dev/null"],
              ("subgroup 16 | group *", "lane 32 | subgroup 3"), "plan-axis")):
         path = SCRATCH / f"{name}.croft"
@@ -326,6 +344,7 @@ def main():
     assert set(KERNELS) <= set(EXAMPLES)
     check_rows_in_a_subgroup()
     check_cooperating_rows()
+    check_walking_groups()
     check_many_rows()
     check_other_kernels()
     check_both_axes_packed()

@@ -52,6 +52,7 @@ static const example_case cases[] = {
     {BASE_F32, 300, 0, false, PLANNER_ROW, 0, "subgroup 4 | group *", "slot 4 | lane 32 | step *"},
     {BASE_BF16, 400, 0, false, PLANNER_ROW, 0, "subgroup 2 | group *",
      "slot 4 | lane 32 | subgroup 3 | step *"},
+    {BASE_F32, 90, 0, false, PLANNER_ROW, 0, "group 2 | step *", "slot 2 | lane 32 | step *"},
 };
 
 enum { CASES = sizeof cases / sizeof cases[0] };
