@@ -594,9 +594,12 @@ static void remember_scale(signature_table *table, uint64_t scale) {
     table->scales[table->scale_count++ % SCALES] = scale;
 }
 
-/* A constant meets a value: the identity begins a partial result. */
+/* A constant meets a value: the identity begins a partial result. To integers a constant adds no
+ * element: their numbers are compared, and indices add up in any order. */
 static signature constant_joined(signature_table *table, ir_opcode opcode, base_dtype dtype,
                                  signature constant, signature b) {
+    if (is_partial(table, b, opcode) && !base_dtype_is_float(dtype))
+        return b;
     if (constant == SIGNATURE_CONSTANT && is_partial(table, b, opcode) && !table->counts)
         return SIGNATURE_UNKNOWN;
     bool neutral =
