@@ -121,6 +121,23 @@ static void a_fact_that_is_not_known_is_named_or_not_used(void **state) {
     assert_int_equal(named, 5 + 12 + 24 + 20);
 }
 
+/* Products of sizes can end at the largest number there is. */
+static void no_fact_is_too_large(void **state) {
+    (void)state;
+    for (int i = 0; i < COST_MODEL_COUNT; i++) {
+        for (int k = 0; k < FACTS; k++) {
+            for (int other = 0; other < FACTS; other++) {
+                cost_facts facts = known_facts();
+                memcpy((char *)&facts + facts_of_models[k].offset, &(int64_t){INT64_MAX}, 8);
+                memcpy((char *)&facts + facts_of_models[other].offset, &(int64_t){INT64_MAX}, 8);
+                cost_estimate estimate = price((cost_model)i, &facts, machine_of_model[i]);
+                assert_true(estimate.available && isfinite(estimate.total));
+                assert_true(estimate.total >= 0);
+            }
+        }
+    }
+}
+
 static void domains_that_are_not_known_are_named(void **state) {
     (void)state;
     for (int i = 0; i < COST_MODEL_COUNT; i++) {
@@ -284,6 +301,7 @@ int main(void) {
         cmocka_unit_test(models_have_names),
         cmocka_unit_test(causes_add_up_to_the_total),
         cmocka_unit_test(a_fact_that_is_not_known_is_named_or_not_used),
+        cmocka_unit_test(no_fact_is_too_large),
         cmocka_unit_test(domains_that_are_not_known_are_named),
         cmocka_unit_test(machines_that_are_not_known_are_named),
         cmocka_unit_test(every_cpu_and_cuda_machine_can_be_priced),

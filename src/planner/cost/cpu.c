@@ -130,7 +130,8 @@ static double move_seconds(const core_work *w, double bytes, double held, double
 static double cache_seconds(const core_work *w, double cores) {
     const cost_facts *f = w->facts;
     double packed = (double)f->packed, shared = (double)f->shared_read_bytes;
-    double first = (double)(f->read_bytes + f->write_bytes), array = (double)f->array_bytes / 2;
+    double first = (double)f->read_bytes + (double)f->write_bytes,
+           array = (double)f->array_bytes / 2;
     double again = (double)f->reread_bytes + array * (1 + w->c[COST_CPU_WRITE]);
     double row = packed * (first + array) + shared;
     double seconds = move_seconds(w, packed * again + shared, row, cores);

@@ -76,7 +76,7 @@ static void place_groups(launch *l) {
     l->resident = at_most(l->resident, floor((double)m->registers / (registers * l->threads)));
     if (f->scratch_bytes > 0)
         l->resident = at_most(l->resident, floor((double)m->scratch_bytes /
-                                                 (double)(f->scratch_bytes + RESERVED_SCRATCH)));
+                                                 ((double)f->scratch_bytes + RESERVED_SCRATCH)));
     l->resident = at_least(l->resident, 1);
     double processors = (double)m->processors;
     l->units = at_most(l->resident, ceil(l->groups / processors));
@@ -137,8 +137,8 @@ static void count_bytes(launch *l) {
     if (reads + writes <= l->c[COST_CUDA_WARM_SHARE] * (double)l->machine->cache_bytes)
         l->memory_bytes = 0;
     double spills = 2 * (double)sizeof(float) * l->spilled * (double)f->workers * programs;
-    double repeated = programs * (double)(f->reread_bytes + f->shared_read_bytes);
-    l->cache_bytes = programs * (double)(f->read_bytes + f->write_bytes) + arrays + spills +
+    double repeated = programs * ((double)f->reread_bytes + (double)f->shared_read_bytes);
+    l->cache_bytes = programs * ((double)f->read_bytes + (double)f->write_bytes) + arrays + spills +
                      repeated * (1 - near_part(l));
 }
 
@@ -200,7 +200,7 @@ static double issue_seconds(const launch *l) {
 
 static double special_seconds(const launch *l) {
     const cost_facts *f = l->facts;
-    double calls = (double)(f->native_math ? f->exps + f->square_roots : 0) +
+    double calls = (f->native_math ? (double)f->exps + (double)f->square_roots : 0) +
                    (double)(f->reciprocals ? 0 : f->divisions);
     double rate = (double)l->machine->processors * (double)l->machine->lanes * l->machine->clock /
                   l->c[COST_CUDA_SPECIAL];

@@ -10,6 +10,8 @@
  */
 #include "planner/cost/cost_internal.h"
 
+#include <math.h>
+
 cost_estimate cost_service(const cost_facts *facts, const cost_machine *device,
                            const cost_coefficients *coefficients) {
     static const cost_need needs[] = {
@@ -24,7 +26,7 @@ cost_estimate cost_service(const cost_facts *facts, const cost_machine *device,
         return estimate;
     const double *c = coefficients->value;
     double subgroups = cost_subgroups(facts);
-    double groups = (double)((facts->programs + facts->packed - 1) / facts->packed);
+    double groups = ceil((double)facts->programs / (double)facts->packed);
     double waves = groups * subgroups * (double)facts->packed / c[COST_SERVICE_CAPACITY];
     waves = waves > 1 ? waves : 1;
     double bytes = (double)facts->read_bytes + (double)facts->reread_bytes +
