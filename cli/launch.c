@@ -229,7 +229,8 @@ static runtime_status copy_out(const cli_launch *launch, runtime_device *device,
                                void *const memory[CLI_ARGUMENT_LIMIT]) {
     for (int i = 0; i < launch->module->parameter_count; i++) {
         const cli_array *array = launch->arrays[i];
-        if (array == NULL || launch->module->parameters[i].mode == IR_IN)
+        bool workspace = i >= launch->job->compiled.tile->parameter_count;
+        if (array == NULL || (launch->module->parameters[i].mode == IR_IN && !workspace))
             continue;
         runtime_status status = device->vtable->copy_out(device, guarded_begin(array), memory[i],
                                                          guarded_bytes(array), &room->report);

@@ -65,9 +65,11 @@ void target_names_scan(target_names *names, const char *text) {
             text += strcspn(text, "\n");
             continue;
         }
+        bool member = text[0] == '.' && is_word(text[1]) && !(text[1] >= '0' && text[1] <= '9');
+        text += member;
         while (is_word(text[length]))
             length++;
-        if (length > 0)
+        if (length > 0 && !member)
             target_names_add(names, text, length);
         text += length > 0 ? length : 1;
     }

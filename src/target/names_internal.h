@@ -19,7 +19,8 @@ void target_names_init(target_names *names, base_arena *arena);
 /* The entry of the text, added when new. Valid until the next call. */
 target_name *target_names_add(target_names *names, const char *text, size_t length);
 bool target_names_has(const target_names *names, const char *text, size_t length);
-/* Adds every identifier and number of a text in C that stands in no `//` comment. */
+/* Adds every identifier and number of a text in C that stands in no `//` comment and names no
+ * member (`pack.b`). */
 void target_names_scan(target_names *names, const char *text);
 
 /* A C identifier like `wanted` such that it and the names `it_0` .. `it_(slots-1)` (for slots > 1)

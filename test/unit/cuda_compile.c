@@ -195,6 +195,84 @@ static void rows_that_share_a_team_are_compiled(void **state) {
     assert_true(compiled >= 8);
 }
 
+/* ---- launches ---- */
+
+/* The plan with its axis N in parts, and nothing kept from launch to launch, as text. */
+static base_source split_plan(compile_result *result) {
+    static char text[1 << 14];
+    ir_plan_line *axis = ir_plan_find(result->plan, IR_PLAN_AXIS, "N");
+    assert_non_null(axis);
+    axis->digits = (layout_axis){.count = 4,
+                                 .digits = {{.holder = LAYOUT_SLOT, .radix = 4},
+                                            {.holder = LAYOUT_LANE, .radix = 32},
+                                            {.holder = LAYOUT_STEP},
+                                            {.holder = LAYOUT_GROUP, .radix = 16}}};
+    for (int64_t i = 0; i < result->plan->of[IR_PLAN_KEEP].count; i++) {
+        ir_plan_line *keep = &result->plan->of[IR_PLAN_KEEP].lines[i];
+        bool loaded = keep->storage == IR_STORAGE_RELOAD;
+        keep->storage = loaded ? IR_STORAGE_RELOAD : IR_STORAGE_RECOMPUTE;
+        keep->of = NULL;
+    }
+    base_text out;
+    base_text_init(&out, &result->arena);
+    ir_plan_print(&out, result->plan);
+    assert_true(out.length < (int64_t)sizeof text);
+    memcpy(text, out.bytes, (size_t)out.length);
+    return (base_source){.name = "split.plan", .text = text, .length = (size_t)out.length};
+}
+
+/* One text with an entry for each launch, of which the log has the figures. */
+static void compile_split(const base_source *source, const machine *m, unsigned assume,
+                          int launches) {
+    compile_request request = {.source = source,
+                               .partial = true,
+                               .machine = m,
+                               .family = PLANNER_ROW,
+                               .assume = assume,
+                               .stage = COMPILE_TO_SOURCE};
+    compile_result result;
+    compile_run(&request, &result);
+    assert_int_equal(result.status, COMPILE_OK);
+    base_source plan = split_plan(&result);
+    request.plan = &plan;
+    compile_free(&result);
+    compile_run(&request, &result);
+    if (result.status != COMPILE_OK)
+        fail_msg("%s: %s", source->name, result.diagnostics.items[0].message);
+    assert_int_equal(result.launch_count, launches);
+    char *log = compile_text(result.source_text, m, source->name);
+    if (strstr(log, "warning") != NULL || spills(log))
+        fail_msg("%s for %s: %s", source->name, m->name, log);
+    for (int i = 0; i < launches; i++)
+        assert_non_null(strstr(log, result.launches[i].entry));
+    free(log);
+    compile_free(&result);
+}
+
+static void launches_of_split_rows_are_compiled(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int launches;
+    } kernels[] = {{"softmax", 3}, {"layernorm", 3}, {"sum", 2}, {"cross_entropy", 3}};
+    static example_files files;
+    int compiled = 0;
+    example_files_open(&files);
+    while (example_files_next(&files))
+        for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+            base_source source = {
+                .name = files.name, .text = files.text, .length = strlen(files.text)};
+            size_t length = strlen(kernels[i].name);
+            if (strncmp(files.name, kernels[i].name, length) != 0 || files.name[length] != '.')
+                continue;
+            compile_split(&source, machines()[compiled % 2], i % 2 ? COMPILE_ASSUME_ALL : 0,
+                          kernels[i].launches);
+            compiled++;
+        }
+    example_files_close(&files);
+    assert_int_equal(compiled, 4);
+}
+
 /* ---- random programs ---- */
 
 static void compile_program(uint64_t seed, const machine *m) {
@@ -232,6 +310,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_example_is_compiled_without_a_word),
         cmocka_unit_test(rows_that_share_a_team_are_compiled),
+        cmocka_unit_test(launches_of_split_rows_are_compiled),
         cmocka_unit_test(random_programs_are_compiled),
     };
     if (!nvrtc_open(&compiler)) {
