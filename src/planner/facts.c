@@ -13,7 +13,10 @@
 
 #include <stddef.h>
 
-enum { SECTOR_BYTES = 32 };
+enum {
+    SECTOR_BYTES = 32,
+    GUARDED_UNDER_WAY = 16 /* loads under masks of their own that are asked for at once */
+};
 
 static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
@@ -109,6 +112,8 @@ static void add_accesses(const facts_state *s, const planner_pass *pass) {
     }
     int64_t owned = cost_slots(pass->elements, s->workers, s->candidate->vector);
     int64_t slots = !pass->row ? 1 : s->slots < owned ? s->slots : owned;
+    if (s->guarded && !s->candidate->stepped && slots > GUARDED_UNDER_WAY)
+        slots = GUARDED_UNDER_WAY;
     s->facts->bytes_in_flight = larger(s->facts->bytes_in_flight, asked * slots);
 }
 
@@ -154,6 +159,14 @@ static void add_kept(const facts_state *s) {
     }
 }
 
+/* Slots of a step that the busiest worker has elements in: what lies past the row is left out. */
+static int64_t used_slots(const planner_program *program, const planner_candidate *candidate) {
+    int64_t slots = planner_candidate_slots(program, candidate);
+    int64_t owned =
+        cost_slots(program->extent, planner_candidate_workers(candidate), candidate->vector);
+    return owned > 0 && owned < slots ? owned : slots;
+}
+
 void planner_facts_find(const planner_program *program, const planner_candidate *candidate,
                         cost_facts *facts) {
     const planner_work *work = candidate->storages->work;
@@ -162,7 +175,7 @@ void planner_facts_find(const planner_program *program, const planner_candidate 
                           .workers = planner_candidate_workers(candidate),
                           .vector = candidate->vector,
                           .unroll = candidate->unroll,
-                          .step_slots = planner_candidate_slots(program, candidate),
+                          .step_slots = used_slots(program, candidate),
                           .packed = candidate->packed,
                           .element_bytes = 1,
                           .array_bytes = work->array_bytes,

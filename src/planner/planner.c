@@ -246,8 +246,9 @@ static cost_model choose_model(planner_program *program, const planner_options *
 }
 
 /* The row plan; NULL with a finding where what was asked for cannot be. */
-static ir_plan *plan_row(planner_state *state, const planner_options *options,
-                         base_diagnostics *diagnostics, planner_report *report) {
+static ir_plan *plan_row(planner_state *state, planner_family family,
+                         const planner_options *options, base_diagnostics *diagnostics,
+                         planner_report *report) {
     planner_setting setting;
     if (!planner_setting_parse(options->set, &setting, diagnostics))
         return NULL;
@@ -260,9 +261,13 @@ static ir_plan *plan_row(planner_state *state, const planner_options *options,
     report->model = choose_model(program, options, standard);
     report->coefficients = options->coefficients;
     bool free = planner_setting_is_free(&setting);
-    if (!options->all && !options->model_given && free)
+    bool teams = state->machine->row_subgroups > 1 && family == PLANNER_AUTOMATIC;
+    bool searches = teams || options->all || options->model_given;
+    if (!searches && free)
         return plan_candidate(program, standard);
     report->search = planner_search_run(program, &setting, report->model, options->coefficients);
+    if (report->search->best < 0 && free)
+        return plan_candidate(program, standard);
     if (report->search->best < 0) {
         refuse_choice(state, report->search, options, diagnostics);
         return NULL;
@@ -297,7 +302,7 @@ ir_plan *planner_choose(base_arena *arena, const ir_module *module, const machin
         state->lane_axis = find_lane_axis(state, &ordered);
         report->kind = PLANNER_BY_SEARCH;
         if (state->lane_axis >= 0)
-            return plan_row(state, &options, diagnostics, report);
+            return plan_row(state, family, &options, diagnostics, report);
         report->admission.row = PLANNER_ORDERED;
         report->admission.first = ordered;
     }

@@ -10,6 +10,8 @@
 #include "planner/admit.h"
 #include "planner/search.h"
 
+/* AUTOMATIC: where a machine runs subgroups side by side the best row plan of the search, else the
+ * standard one; the fallback where there is none. ROW: the standard row plan, or a finding. */
 typedef enum planner_family { PLANNER_AUTOMATIC, PLANNER_FALLBACK, PLANNER_ROW } planner_family;
 
 typedef struct planner_options {

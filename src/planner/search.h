@@ -5,9 +5,9 @@
  *     cpu      one register of lanes x accumulators U 1, 2, 4, 8 x the same
  *
  * The lowest price wins; of equal ones the first: fewer workers, then smaller V, chunks in slots
- * before steps, smaller U, and the rules of storage in their order. Times within 4% of the lowest
- * are equal to the models: of those the standard plan is taken, else chunks in slots, the smaller
- * U, the lower price. */
+ * before steps, smaller U, and the rules of storage in their order. The standard plan is
+ * taken where its time is within 10% of the lowest; else, of times within 4%, which are equal to
+ * the models, chunks in slots, the smaller U, the lower price. */
 #ifndef PLANNER_SEARCH_H
 #define PLANNER_SEARCH_H
 

@@ -238,7 +238,7 @@ def check_open_widths():
                                   "slot 2 | lane 32 | subgroup 2"),
                                  ("rmsnorm", "lane 2 | subgroup 2 | group *", "lane 16")):
         path = f"examples/{name}.croft"
-        plan = croft("plan", path, "T=f32", "--machine", SM).out
+        plan = croft("plan", path, "T=f32", "--machine", SM, "--plan", "row").out
         plan = re.sub(r"^axis N .*", f"axis N  {elements} | step *", plan, flags=re.MULTILINE)
         plan = re.sub(r"^axis row .*", f"axis row  {rows}", plan, flags=re.MULTILINE)
         slots = int((re.match(r"slot (\d+)", elements) or [0, "1"])[1])
@@ -296,7 +296,7 @@ def check_refused():
              ("subgroup 16 | group *", "lane 32 | subgroup 3"), "plan-axis")):
         path = SCRATCH / f"{name}.croft"
         path.write_text(text)
-        plan = croft("plan", path, *words, "--machine", SM)
+        plan = croft("plan", path, *words, "--machine", SM, "--plan", "row")
         rows, elements = digits
         if plan.code:
             case(f"refused_{name}", False, plan)
@@ -318,8 +318,8 @@ def check_refused():
 def check_printed():
     """A plan that packs prints as it was read; the module has the strides."""
     words = ["examples/softmax.croft", "N=60", "T=f32", "--machine", SM]
-    edited = edit(croft("plan", *words).out, "lane 2 | subgroup 2 | group *", "slot 4 | lane 16",
-                  60)
+    edited = edit(croft("plan", *words, "--plan", "row").out, "lane 2 | subgroup 2 | group *",
+                  "slot 4 | lane 16", 60)
     file = SCRATCH / "printed.plan"
     file.write_text(edited)
     again = croft("plan", *words, "--plan", file)
@@ -333,7 +333,7 @@ def check_printed():
     case("its_module_has_strides",
          "digits lane 2 @16 | subgroup 2 | group *" in text.out and "sync" not in text.out
          and "scratch" not in text.out and "lanes=(1, 2, 4, 8)" in text.out, text)
-    file.write_text(edit(croft("plan", *words).out, "subgroup 4 | group *",
+    file.write_text(edit(croft("plan", *words, "--plan", "row").out, "subgroup 4 | group *",
                          "slot 1 | lane 32 | subgroup 2", 60))
     text = croft("emit", *words, "--plan", file, "--level", "thread")
     case("one_sync_for_each_reduction_of_all_rows",

@@ -148,7 +148,7 @@ def check_open_widths():
     """The width is a number of the run: the bits are those of the width that is known."""
     for name in ("softmax", "rmsnorm", "residual_layernorm"):
         path = f"examples/{name}.croft"
-        plan = croft("plan", path, "T=f32", *SM).out
+        plan = croft("plan", path, "T=f32", *SM, "--plan", "row").out
         plan = re.sub(r"^axis N .*", "axis N  slot 4 | lane 32 | step * shift x.0", plan,
                       flags=re.MULTILINE)
         file, text = SCRATCH / "open.plan", SCRATCH / "open.ir"
@@ -182,7 +182,8 @@ def check_explained():
     """Owners are told as they are: positions, of an amount that is not known and not drawn."""
     path = "examples/softmax.croft"
     file = SCRATCH / "told.plan"
-    file.write_text(edit(croft("plan", path, "N=1001", "T=f32", *SM).out, "slot 4 | lane 32", "x.0",
+    file.write_text(edit(croft("plan", path, "N=1001", "T=f32", *SM, "--plan", "row").out,
+                         "slot 4 | lane 32", "x.0",
                          1001))
     words = ["explain", path, "N=1001", "T=f32", *SM, "--plan", file]
     result = croft(*words)

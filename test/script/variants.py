@@ -88,14 +88,14 @@ def simulated():
              run.code == 0 and said in run.out and "check y: ok" in run.out, run)
         outputs.append(np.load(y).tobytes())
     case("all_variants_give_the_same_bytes", len(set(outputs)) == 1)
-    run = croft("run", SOFTMAX, "x=randn:3x1009", "y=-", *ON)
+    run = croft("run", SOFTMAX, "x=randn:3x1009", "y=-", *ON, "--plan", "row")
     case("ragged_rows_are_told",
          run.code == 0 and "x has 4036 bytes from one index of dimension 0 to the next" in run.out
          and "check y: ok" in run.out, run)
-    run = croft("run", SOFTMAX, "x=randn:1x1009", "y=-", *ON)
+    run = croft("run", SOFTMAX, "x=randn:1x1009", "y=-", *ON, "--plan", "row")
     case("the_number_of_rows_is_not_asked", "variant: general\n" in run.out, run)
     run = croft("run", "examples/swiglu.croft", "gate=randn:3x256", "up=randn:3x256", "y=-", *ON,
-                "--offset", 1)
+                "--offset", 1, "--plan", "row")
     case("other_kernels_are_right_too", run.code == 0 and "variant: general\n" in run.out, run)
     run = croft("run", SOFTMAX, "x=randn:3x64", "y=-", "--target", "cpu", "--check", "--offset", 1)
     case("a_cpu_takes_any_address", run.code == 0 and "variant" not in run.out, run)
@@ -117,9 +117,9 @@ def partly():
                  "    program row: R\n    t = x[row, :]\n    y[row, :] = t / sum(t)\n}\n")
     for width, said in ((300, "variant: x aligned 16, y aligned 16, N % 4 == 0\n"),
                         (302, "  N % 4 == 0 does not hold: N is 302\n")):
-        run = croft("run", kernel, f"x=uniform:3x{width}", "y=-", *ON)
+        run = croft("run", kernel, f"x=uniform:3x{width}", "y=-", *ON, "--plan", "row")
         case(f"open_width_{width}", run.code == 0 and said in run.out, run)
-    run = croft("run", kernel, "x=uniform:1x302", "y=-", *ON)
+    run = croft("run", kernel, "x=uniform:1x302", "y=-", *ON, "--plan", "row")
     case("open_width_of_one_row", run.code == 0 and "variant: general\n" in run.out, run)
 
 

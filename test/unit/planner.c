@@ -1,4 +1,4 @@
-/* The two plans: digits, storage, widths, and when one is refused. */
+/* Row plans and the fallback: digits, storage, widths, budgets, and when one is refused. */
 #include "tile_fixture.h"
 
 #include "pass/pass.h"
@@ -93,24 +93,45 @@ static void known_widths_take_the_slots_they_need(void **unused) {
     }
 }
 
+/* What candidates are compared with. */
+static const char *standard_on(fixture *f, const char *device) {
+    base_diagnostics diagnostics;
+    base_diagnostics_init(&diagnostics, &f->arena);
+    pass_context context = {.diagnostics = &diagnostics};
+    pass_canonicalise(f->module, &context);
+    planner_state state = {.arena = &f->arena,
+                           .module = f->module,
+                           .machine = machine_find(device),
+                           .axes = analysis_axes_find(&f->arena, f->module)};
+    state.sweeps = analysis_sweeps_find(&f->arena, f->module, &state.axes);
+    while (state.axes.axes[state.lane_axis].is_program)
+        state.lane_axis++;
+    planner_program *program = planner_program_begin(&state, NULL);
+    planner_candidate standard = planner_candidate_standard(program);
+    layout_axis digits = planner_candidate_digits(program, &standard);
+    base_text text;
+    base_text_init(&text, &f->arena);
+    layout_axis_print(&text, &digits);
+    return text.bytes;
+}
+
 /* Where subgroups run side by side, lanes own neighbours; as many subgroups as leave a lane at most
  * four times four elements; what does not fit is walked in steps. */
-static void wide_machines_spread_a_row_over_subgroups(void **unused) {
+static void the_standard_spreads_a_row_over_subgroups(void **unused) {
     (void)unused;
     static const struct {
         int64_t width; /* -1: runtime */
-        const char *axis, *access;
+        const char *axis;
     } rows[] = {
-        {-1, "axis N        slot 4 | lane 32 | subgroup 8 | step *\n", "access x.0    width 4\n"},
-        {0, "axis N        lane 32\n", "access x.0    width 1\n"},
-        {32, "axis N        lane 32\n", "access x.0    width 1\n"},
-        {33, "axis N        slot 2 | lane 32\n", "access x.0    width 2\n"},
-        {128, "axis N        slot 4 | lane 32\n", "access x.0    width 4\n"},
-        {257, "axis N        slot 4 | lane 32 | slot 4\n", "access y.0    width 4\n"},
-        {513, "axis N        slot 4 | lane 32 | subgroup 2 | slot 4\n", "access x.0    width 4\n"},
-        {4096, "axis N        slot 4 | lane 32 | subgroup 8 | slot 4\n",
-         "keep e        registers\n"},
-        {4097, "axis N        slot 4 | lane 32 | subgroup 8 | step 5\n", "access x.0    width 4\n"},
+        {-1, "slot 4 | lane 32 | subgroup 8 | step *"},
+        {0, "lane 32"},
+        {32, "lane 32"},
+        {33, "slot 2 | lane 32"},
+        {128, "slot 4 | lane 32"},
+        {257, "slot 4 | lane 32 | slot 4"},
+        {513, "slot 4 | lane 32 | subgroup 2 | slot 4"},
+        {4096, "slot 4 | lane 32 | subgroup 8 | slot 4"},
+        {4097, "slot 4 | lane 32 | subgroup 8 | step 5"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         fixture f;
@@ -118,11 +139,39 @@ static void wide_machines_spread_a_row_over_subgroups(void **unused) {
         build_softmax(&f);
         if (rows[i].width >= 0)
             fixture_know(&f, "N", rows[i].width);
-        const char *plan = plan_on(&f, "sm_90", PLANNER_ROW);
-        assert_non_null(strstr(plan, rows[i].axis));
-        assert_non_null(strstr(plan, rows[i].access));
+        assert_string_equal(standard_on(&f, "sm_90"), rows[i].axis);
         fixture_close(&f);
     }
+}
+
+/* A plan for a device with subgroups side by side is searched: many short rows share a group, and
+ * every row has an element in some slot of each subgroup. */
+static void short_rows_share_a_group(void **unused) {
+    (void)unused;
+    fixture f;
+    fixture_open(&f);
+    build_softmax(&f);
+    fixture_know(&f, "N", 64);
+    const char *plan = plan_on(&f, "sm_90", PLANNER_AUTOMATIC);
+    assert_non_null(strstr(plan, "axis row      lane "));
+    assert_null(strstr(plan, " | step "));
+    fixture_close(&f);
+}
+
+/* Registers of a processor over the threads that have to be there, less those that every thread
+ * needs; at most 64, which is what there is where nothing is known. */
+static void budgets_follow_from_registers(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *device;
+        int64_t threads, values;
+    } rows[] = {
+        {"sm_90", 1024, 40}, {"sm_90", 768, 61}, {"sm_90", 512, 64}, {"sm_90", 128, 64},
+        {"sm_80", 1024, 40}, {"m1", 1024, 64},   {"m1", 32, 64},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(planner_budget(machine_find(rows[i].device), rows[i].threads),
+                         rows[i].values);
 }
 
 static void scalars_have_no_row_plan(void **unused) {
@@ -241,7 +290,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(softmax_of_any_width),
         cmocka_unit_test(known_widths_take_the_slots_they_need),
-        cmocka_unit_test(wide_machines_spread_a_row_over_subgroups),
+        cmocka_unit_test(the_standard_spreads_a_row_over_subgroups),
+        cmocka_unit_test(short_rows_share_a_group),
+        cmocka_unit_test(budgets_follow_from_registers),
         cmocka_unit_test(scalars_have_no_row_plan),
         cmocka_unit_test(programs_share_no_team_where_control_differs),
         cmocka_unit_test(what_a_store_overtakes_is_kept),
