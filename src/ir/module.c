@@ -187,6 +187,12 @@ ir_constant ir_reduce_identity(const ir_op *reduce) {
     return identity;
 }
 
+ir_constant ir_zero_key_identity(ir_monoid monoid) {
+    enum { INFINITY_BITS = 0x7f800000 };
+    return (ir_constant){.dtype = BASE_I32,
+                         .integer = monoid == IR_MONOID_MAX ? -1 - INFINITY_BITS : INFINITY_BITS};
+}
+
 bool ir_value_is_tile(const ir_value *value) {
     return value->type.form == IR_FORM_TILE && value->type.rank > 0;
 }

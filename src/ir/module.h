@@ -340,6 +340,9 @@ const char *ir_condition_subject(const ir_module *module, const layout_condition
 bool ir_reduce_needs_order(const ir_op *reduce);
 /* What its running state begins with, in the dtype of the state. */
 ir_constant ir_reduce_identity(const ir_op *reduce);
+/* Max and min of floats that tell the zeros apart reduce i32 keys in the order of the floats: the
+ * key of the identity. */
+ir_constant ir_zero_key_identity(ir_monoid monoid);
 
 /* A tile with axes; without any it is a scalar. */
 bool ir_value_is_tile(const ir_value *value);

@@ -219,7 +219,7 @@ int64_t expand_order_cells(const expand_state *state, const ir_op *reduce);
  * The integer of an element, and the float of a result. */
 bool expand_zero_has_keys(const ir_op *reduce);
 ir_value *expand_zero_key(expand_state *state, const ir_op *reduce, ir_value *value);
-ir_value *expand_zero_value(expand_state *state, const ir_op *reduce, ir_value *key);
+ir_value *expand_zero_value(expand_state *state, ir_value *key);
 
 /* expand_convert.c: a conversion between two layouts; how many cells of scratch it needs. */
 void expand_convert(expand_state *state, ir_op *op);

@@ -14,7 +14,7 @@
 
 ir_value *expand_reduce_identity(expand_state *state, const ir_op *reduce) {
     ir_constant identity = expand_zero_has_keys(reduce)
-                               ? ir_monoid_identity(reduce->attributes.monoid, BASE_I32)
+                               ? ir_zero_key_identity(reduce->attributes.monoid)
                                : ir_reduce_identity(reduce);
     return ir_build_constant(&state->builder, identity);
 }
@@ -131,7 +131,7 @@ void expand_reduce_finish(expand_state *state, ir_op *const *reduces, int count,
         state->builder.location = op->location;
         values[i] = partial[i] != NULL ? partial[i] : values[i];
         if (expand_zero_has_keys(op))
-            values[i] = expand_zero_value(state, op, values[i]);
+            values[i] = expand_zero_value(state, values[i]);
         base_dtype result = ir_monoid_result(op->attributes.monoid, op->operands[0]->type.dtype);
         if (result == BASE_INDEX)
             result = BASE_I64;

@@ -5,12 +5,9 @@
  *     %k = xor %b, (shr %b, 31) & 0x7fffffff   -0.0 -> -1          -inf -> 0x807fffff
  *
  * which undoes itself. A NaN wins as the integer above or below all others, or is left out as the
- * identity, which stands outside of the integers of numbers: where it is left at the end, nothing
- * has been reduced. Integers have one largest and one least in every order.
+ * identity, which is that of an infinity. Integers have one largest and one least in every order.
  */
 #include "pass/expand_internal.h"
-
-#include <math.h>
 
 bool expand_zero_has_keys(const ir_op *reduce) {
     return reduce->attributes.zero == IR_ZERO_STRICT &&
@@ -27,18 +24,14 @@ static ir_value *turn(ir_builder *b, ir_value *bits) {
 
 ir_value *expand_zero_key(expand_state *state, const ir_op *reduce, ir_value *value) {
     ir_builder *b = &state->builder;
-    bool greatest = (reduce->attributes.monoid == IR_MONOID_MAX) ==
-                    (reduce->attributes.nan == IR_NAN_PROPAGATE);
-    ir_value *nan = ir_build_integer(b, BASE_I32, greatest ? INT32_MAX : INT32_MIN);
+    bool max = reduce->attributes.monoid == IR_MONOID_MAX;
+    ir_value *nan = reduce->attributes.nan == IR_NAN_IGNORE
+                        ? expand_reduce_identity(state, reduce)
+                        : ir_build_integer(b, BASE_I32, max ? INT32_MAX : INT32_MIN);
     ir_value *key = turn(b, ir_build_bitcast(b, value, BASE_I32));
     return ir_build_select(b, ir_build_binary(b, IR_EQ, value, value), key, nan);
 }
 
-ir_value *expand_zero_value(expand_state *state, const ir_op *reduce, ir_value *key) {
-    ir_builder *b = &state->builder;
-    bool max = reduce->attributes.monoid == IR_MONOID_MAX;
-    ir_value *nothing = ir_build_integer(b, BASE_I32, max ? INT32_MIN : INT32_MAX);
-    ir_value *least = ir_build_real(b, BASE_F32, max ? -(double)INFINITY : (double)INFINITY);
-    ir_value *value = ir_build_bitcast(b, turn(b, key), BASE_F32);
-    return ir_build_select(b, ir_build_binary(b, IR_EQ, key, nothing), least, value);
+ir_value *expand_zero_value(expand_state *state, ir_value *key) {
+    return ir_build_bitcast(&state->builder, turn(&state->builder, key), BASE_F32);
 }

@@ -95,7 +95,8 @@ static void replay_for(replay *r, const ir_op *op) {
     if (known && step < 1 && hi > lo && certain && replay_is_news(r, op))
         verify_report(r->state, VERIFY_LOOP_STEP, op, "a step above 0", "the step can be %lld",
                       (long long)step);
-    if (!known || step < 1 || !base_checked_sub(hi, lo, &span)) {
+    bool none = known && hi <= lo; /* whatever the step */
+    if (!none && (!known || step < 1 || !base_checked_sub(hi, lo, &span))) {
         forget_results(r, op);
         return;
     }

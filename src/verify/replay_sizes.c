@@ -128,13 +128,28 @@ static int64_t elements_of_subgroup(const ir_module *module) {
     return most;
 }
 
+/* Whole steps of a long axis: halves of which are halved again, where the tile program does so. */
+static int64_t long_steps(const ir_region *region) {
+    enum { USUAL = 2, HALVED = 5 };
+    int64_t steps = USUAL;
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (op->opcode == IR_REDUCE && op->attributes.order == IR_ORDER_CANONICAL)
+            return HALVED;
+        for (int k = 0; k < op->region_count; k++) {
+            int64_t inner = long_steps(op->regions[k]);
+            steps = inner > steps ? inner : steps;
+        }
+    }
+    return steps;
+}
+
 static uint64_t random_of(int round, int64_t symbol) {
     const uint64_t words[2] = {(uint64_t)round, (uint64_t)symbol};
     return base_hash_bytes(BASE_HASH_START, words, sizeof words) >> 8;
 }
 
-/* One symbol in turn is large, two whole steps of its axis and a part, the others are small; once
- * all are as long as some loops of kernels that count in steps, every other time so long that a
+/* One symbol in turn is large, two or more whole steps of its axis and a part, the others are small;
+ * once all are as long as some loops of kernels that count in steps, every other time so long that a
  * second subgroup has elements of each. */
 static void vary_sizes(replay *r, int round) {
     enum { DOUBLED = 3, LARGE = 34 };
@@ -150,7 +165,8 @@ static void vary_sizes(replay *r, int round) {
     bool programs = false;
     int64_t step = step_of(module, turn, &programs);
     int64_t known = known_extent(module, cycle); /* so that programs come to its end, and beyond */
-    r->sizes[turn] = !programs ? 2 * step + 3 + round % 4 : known > 0 ? known + 1 : step + 4;
+    int64_t steps = module->implements != NULL ? long_steps(&module->implements->body) : 2;
+    r->sizes[turn] = !programs ? steps * step + 3 + round % 4 : known > 0 ? known + 1 : step + 4;
     for (int doubled = 0; doubled < DOUBLED && is_short(r, turn, step); doubled++)
         r->sizes[turn] *= 2; /* half of it, for one, may be the extent */
 }

@@ -260,6 +260,10 @@ static bool is_identity(const entry *constant, ir_opcode opcode, base_dtype dtyp
         if ((info->combine != opcode && info->combine_ignoring_nan != opcode) ||
             (info->dtypes == IR_DTYPES_B) != (dtype == BASE_BOOL))
             continue;
+        bool extreme = monoid == IR_MONOID_MAX || monoid == IR_MONOID_MIN;
+        if (extreme && dtype == BASE_I32 && constant->is_integer &&
+            constant->integer == ir_zero_key_identity((ir_monoid)monoid).integer)
+            return true;
         for (int i = 0; i < (narrow ? 4 : 1); i++) {
             ir_constant identity = ir_monoid_identity((ir_monoid)monoid, elements[i]);
             bool real = base_dtype_is_float(identity.dtype);
