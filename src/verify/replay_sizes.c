@@ -148,9 +148,9 @@ static uint64_t random_of(int round, int64_t symbol) {
     return base_hash_bytes(BASE_HASH_START, words, sizeof words) >> 8;
 }
 
-/* One symbol in turn is large, two or more whole steps of its axis and a part, the others are small;
- * once all are as long as some loops of kernels that count in steps, every other time so long that a
- * second subgroup has elements of each. */
+/* One symbol in turn is large, two or more whole steps of its axis and a part, the others are
+ * small; once all are as long as some loops of kernels that count in steps, every other time so
+ * long that a second subgroup has elements of each. */
 static void vary_sizes(replay *r, int round) {
     enum { DOUBLED = 3, LARGE = 34 };
     const ir_module *module = r->state->module;
