@@ -94,8 +94,8 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
     if (layout_axis_has(digits, LAYOUT_GROUP))
         return "an element axis lies on lanes, subgroups, slots and steps";
     int64_t slots = layout_axis_radix(digits, LAYOUT_SLOT);
-    if (slots > 64 || (slots & (slots - 1)) != 0)
-        return "slots are a power of two up to 64";
+    if (slots > 64)
+        return "at most 64 slots";
     int64_t extent, chunk = layout_axis_chunk(digits);
     bool known = layout_extent_known(&state->module->extents, axis->extent, &extent);
     int64_t steps =

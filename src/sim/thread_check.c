@@ -148,7 +148,7 @@ static const char *check_reduction(const ir_op *op) {
         return "its monoid does not ignore NaN in that dtype";
     if (op->opcode == IR_COMBINE)
         return from == to ? NULL : other_slots;
-    return to == 1 && (from & (from - 1)) == 0 ? NULL : "it folds a power of two of slots to one";
+    return to == 1 ? NULL : "it folds slots to one";
 }
 
 /* ---- memory ---- */

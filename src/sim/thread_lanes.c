@@ -92,25 +92,28 @@ void sim_do_fold(sim_team *team, const ir_op *op) {
         memcpy(to->data, from->data, (size_t)(count * size));
         return;
     }
-    if (!wide) { /* one element for all slots */
-        void *room = team->room[3];
-        memcpy(to->data, from->data, (size_t)size);
-        for (int half = slots / 2; half > 0; half /= 2) {
-            kernel(1, room, to->data, to->data, NULL);
-            memcpy(to->data, room, (size_t)size);
-        }
-        return;
-    }
     sim_array *work = &team->arrays[op->results[0]->number];
     if (work->data == NULL)
-        work->data = base_arena_alloc(team->arena, (size_t)(slots / 2 * count * size));
+        work->data = base_arena_alloc(team->arena, (size_t)(slots * count * size));
     char *state = work->data;
     const char *source = from->data;
-    for (int half = slots / 2; half > 0; half /= 2) {
-        kernel(half * count, half == 1 ? to->data : state, source, source + half * count * size,
-               NULL);
+    if (!wide) { /* one element for all slots */
+        sim_fill(state, from->data, size, slots);
         source = state;
     }
+    int half = 1, left = slots;
+    while (half * 2 < slots)
+        half *= 2;
+    for (; half > 0; half /= 2) {
+        int pairs = left - half < half ? left - half : half;
+        kernel(pairs * count, state, source, source + half * count * size, NULL);
+        if (source != state && pairs < half)
+            memcpy(state + pairs * count * size, source + pairs * count * size,
+                   (size_t)((half - pairs) * count * size));
+        source = state;
+        left = half;
+    }
+    memcpy(to->data, state, (size_t)(count * size));
 }
 
 /* v[l] = combine(v[l & ~top], v[(l & ~top) ^ m]) for all lanes of all subgroups. */

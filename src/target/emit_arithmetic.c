@@ -178,8 +178,11 @@ void target_emit_fold(target_emitter *emitter, const ir_op *op) {
         parts[s] = target_emit_name(emitter, operand, s);
     target_emit_take_names(emitter, result, ir_monoid_describe(op->attributes.monoid)->text);
     const char *name = target_emit_variable(emitter, result, 0);
-    for (int half = count / 2; half > 0; half /= 2) {
-        for (int s = 0; s < half; s++) {
+    int half = 1;
+    while (half * 2 < count)
+        half *= 2;
+    for (half = count > 1 ? half : 0; half > 0; half /= 2) {
+        for (int s = 0; s < half && s + half < count; s++) {
             const char *whole = target_emit_binary(emitter, opcode, operand->type.dtype, vector,
                                                    parts[s], parts[s + half]);
             parts[s] =

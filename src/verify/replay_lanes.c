@@ -83,8 +83,11 @@ static position joined(const meeting *m, const position *a, const position *b) {
 
 /* As a fold does it: where an order is compared. */
 static position halved(const meeting *m, position *slots) {
-    for (int half = m->slots / 2; half > 0; half /= 2)
-        for (int s = 0; s < half; s++)
+    int half = 1;
+    while (half * 2 < m->slots)
+        half *= 2;
+    for (half = m->slots > 1 ? half : 0; half > 0; half /= 2)
+        for (int s = 0; s < half && s + half < m->slots; s++)
             slots[s] = joined(m, &slots[s], &slots[s + half]);
     return slots[0];
 }

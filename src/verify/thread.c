@@ -48,8 +48,7 @@ static void rule_collective_form(verify_state *state, const ir_op *op) {
     const ir_type *from = &op->operands[0]->type, *to = &op->results[0]->type;
     bool fold = op->opcode == IR_FOLD;
     bool shape =
-        from->form == IR_FORM_SLOTS && (fold ? (from->slots & (from->slots - 1)) == 0 &&
-                                                   to->form == IR_FORM_SLOTS && to->slots == 1
+        from->form == IR_FORM_SLOTS && (fold ? to->form == IR_FORM_SLOTS && to->slots == 1
                                              : combine_form_holds(state, op));
     if (!shape)
         verify_report(state, VERIFY_COLLECTIVE_FORM, op, ir_op_describe(op->opcode)->doc,
