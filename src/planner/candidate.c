@@ -154,7 +154,7 @@ static const planner_refusal_row refusal_rows[] = {
                                "a power of two up to the subgroup, or whole subgroups"},
     [PLANNER_REFUSED_GROUP] = {"group", "threads of a group", "at most"},
     [PLANNER_REFUSED_VECTOR] = {"vector", "neighbours of a worker", "1, 2, 4 or 8"},
-    [PLANNER_REFUSED_UNROLL] = {"unroll", "chunks of a step", "1, 2, 4, 8 or 16"},
+    [PLANNER_REFUSED_UNROLL] = {"unroll", "chunks of a step", "1 to 16"},
     [PLANNER_REFUSED_PACKED] = {"packed", "programs of a group", "a power of two; one on a cpu"},
     [PLANNER_REFUSED_SHARING] = {"sharing", "programs of a group, which cannot share one",
                                  "at most"},
@@ -205,7 +205,7 @@ static bool refuse_unroll(const planner_program *program, const planner_candidat
     (void)program;
     (void)limit;
     *found = c->unroll;
-    return c->unroll > MOST_UNROLL || !is_power(c->unroll) || (!c->stepped && c->unroll > 1);
+    return c->unroll > MOST_UNROLL || (!c->stepped && c->unroll > 1);
 }
 
 /* Programs lie on the lanes that a row leaves of a subgroup, then on subgroups. */

@@ -75,7 +75,7 @@ def form_cases():
                 add("packed" if packed > 1 else "wide", width, 2 * packed + width % 3 - 1,
                     f"w={32 * subgroups},p={packed}")
     for vector in (1, 2, 4, 8):
-        for unroll in (1, 2, 4):
+        for unroll in (1, 2, 3, 4):
             for width in WIDTHS:
                 add("tails", width, 5, f"v={vector},u={unroll},w=32,chunk=step")
     for keep in ("mixed", "registers", "again", "private"):
