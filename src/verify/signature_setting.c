@@ -154,7 +154,9 @@ signature_value signature_either(const signature_setting *setting, signature_val
     bool same = a.known && b.known && a.number == b.number;
     if (same && signature_is_same(setting->table, a.mark, b.mark))
         return a; /* a pass may have seen that too */
-    if (!condition.known && signature_is_constant(setting->table, condition.mark))
+    bool constants = signature_is_constant(setting->table, a.mark) &&
+                     signature_is_constant(setting->table, b.mark);
+    if (!condition.known && signature_is_constant(setting->table, condition.mark) && !constants)
         return signature_nothing(SIGNATURE_UNKNOWN); /* .. which side it is */
     if (condition.known) {
         signature settled = signature_settled(setting->table, chosen.mark);
