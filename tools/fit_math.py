@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the polynomials of src/pass/portable_math.c.
+"""Fits the polynomials of src/ir/portable_math.c.
 
 Each fit is a weighted minimax problem: find coefficients c so that the largest value of
 weight(x) * |target(x) - sum(c[k] * x**power[k])| over an interval is as small as possible. The

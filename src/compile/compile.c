@@ -49,6 +49,8 @@ static bool compile_plan(const compile_request *request, compile_result *result)
     planner_options options = request->planning != NULL ? *request->planning : (planner_options){0};
     options.sizes = result->bindings.sizes;
     options.strict = request->strict;
+    options.portable =
+        options.portable || (request->runs_on != NULL && !request->runs_on->native_math);
     if (request->plan != NULL)
         result->plan = text_plan_parse(&result->arena, request->plan, &result->diagnostics);
     else

@@ -193,6 +193,18 @@ ir_constant ir_zero_key_identity(ir_monoid monoid) {
                          .integer = monoid == IR_MONOID_MAX ? -1 - INFINITY_BITS : INFINITY_BITS};
 }
 
+bool ir_op_shares_divisor(const ir_module *module, const ir_op *op) {
+    if (op->opcode != IR_DIV)
+        return false;
+    const ir_type *dividend = &op->operands[0]->type, *divisor = &op->operands[1]->type;
+    bool shared = false;
+    for (int i = 0; i < dividend->rank && dividend->form == IR_FORM_TILE; i++)
+        shared = shared || (!layout_extent_is(&module->extents, dividend->extent[i], 1) &&
+                            (divisor->rank == 0 ||
+                             layout_extent_is(&module->extents, divisor->extent[i], 1)));
+    return shared;
+}
+
 bool ir_value_is_tile(const ir_value *value) {
     return value->type.form == IR_FORM_TILE && value->type.rank > 0;
 }

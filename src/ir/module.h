@@ -206,6 +206,8 @@ typedef struct ir_attributes {
     ir_order order;              /* reduce; from level mapped on the plan's */
     ir_zero zero;                /* reduce */
     ir_rounding rounding;        /* cast */
+    ir_math_form form;           /* functions and div, from level mapped on and in what a module
+                                    implements: NATIVE or RECIPROCAL where the plan says so */
     ir_access *access;           /* load, store */
     int axis_count;              /* sweep */
     int axes[IR_MAX_RANK];       /* sweep: indices into module->axes, outermost first */
@@ -343,6 +345,9 @@ ir_constant ir_reduce_identity(const ir_op *reduce);
 /* Max and min of floats that tell the zeros apart reduce i32 keys in the order of the floats: the
  * key of the identity. */
 ir_constant ir_zero_key_identity(ir_monoid monoid);
+/* A division by a number that several elements of the result share: by a scalar, or by a tile that
+ * has one element along an axis where the dividend has more. What a plan may say `reciprocal` of. */
+bool ir_op_shares_divisor(const ir_module *module, const ir_op *op);
 
 /* A tile with axes; without any it is a scalar. */
 bool ir_value_is_tile(const ir_value *value);

@@ -52,6 +52,22 @@ static const ir_monoid_info monoid_table[] = {
 #undef MONOID
 };
 
+static const ir_native native_table[] = {
+#define NATIVE(ID, ulps_, below_, above_, near_one_, flushed_, source_)                                  \
+    {.function = IR_##ID,                                                                          \
+     .opcode = IR_NATIVE_##ID,                                                                     \
+     .ulps = ulps_,                                                                                \
+     .below = below_,                                                                              \
+     .above = above_,                                                                              \
+     .near_one = near_one_,                                                                        \
+     .flushed = flushed_,                                                                          \
+     .source = source_},
+#include "ir/native.def"
+#undef NATIVE
+};
+
+enum { NATIVE_COUNT = sizeof native_table / sizeof native_table[0] };
+
 /* ---- ops ---- */
 
 const ir_op_info *ir_op_describe(ir_opcode opcode) {
@@ -82,6 +98,25 @@ int ir_op_operand_count(ir_opcode opcode) {
 bool ir_op_is_math(ir_opcode opcode) {
     const ir_op_info *info = ir_op_describe(opcode);
     return info->shape == IR_SHAPE_UNARY && (info->levels & IR_LEVEL_BIT_R) == 0;
+}
+
+const char *ir_math_form_name(ir_math_form form) {
+    static const char *const names[IR_MATH_FORM_COUNT] = {[IR_MATH_PORTABLE] = "portable",
+                                                          [IR_MATH_NATIVE] = "native",
+                                                          [IR_MATH_EXACT] = "exact",
+                                                          [IR_MATH_RECIPROCAL] = "reciprocal"};
+    return names[form];
+}
+
+const ir_native *ir_native_at(int index) {
+    return index >= 0 && index < NATIVE_COUNT ? &native_table[index] : NULL;
+}
+
+const ir_native *ir_native_find(ir_opcode opcode) {
+    for (int i = 0; i < NATIVE_COUNT; i++)
+        if (native_table[i].function == opcode || native_table[i].opcode == opcode)
+            return &native_table[i];
+    return NULL;
 }
 
 ir_opcode ir_op_find(const char *text, size_t length) {

@@ -65,6 +65,33 @@ enum { IR_OPERANDS_ANY = -1 };
 int ir_op_operand_count(ir_opcode opcode);
 /* A function that has a portable form instead of an op at level thread: exp, tanh, ... */
 bool ir_op_is_math(ir_opcode opcode);
+/* How a function or a division is computed; what an op says that says nothing is PORTABLE or EXACT.
+ * PORTABLE    the expansion of ir/portable_math.h: one result on every target
+ * NATIVE      the target's own approximation, within ir/native.def
+ * EXACT       correctly rounded division
+ * RECIPROCAL  one reciprocal of a divisor that many elements share, and multiplications: within
+ *             1.5 units of the last place (ir_divides_by_reciprocal) */
+typedef enum ir_math_form {
+    IR_MATH_PORTABLE,
+    IR_MATH_NATIVE,
+    IR_MATH_EXACT,
+    IR_MATH_RECIPROCAL,
+    IR_MATH_FORM_COUNT
+} ir_math_form;
+
+const char *ir_math_form_name(ir_math_form form);
+
+/* A row of ir/native.def. */
+typedef struct ir_native {
+    ir_opcode function, opcode; /* exp; native_exp, of level thread */
+    double ulps, below, above, near_one;
+    bool flushed;
+    const char *source;
+} ir_native;
+
+/* Of a function or of its native op; NULL: there is none. */
+const ir_native *ir_native_find(ir_opcode opcode);
+const ir_native *ir_native_at(int index); /* NULL past the end */
 /* IR_OPCODE_COUNT when there is no such op. */
 ir_opcode ir_op_find(const char *text, size_t length);
 const char *ir_level_name(ir_level level);

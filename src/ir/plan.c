@@ -28,14 +28,8 @@ static const char *const kind_names[] = {
 #undef PLAN_KIND
 };
 
-static const char *const math_names[] = {[IR_MATH_PORTABLE] = "portable"};
-
 const char *ir_plan_kind_name(ir_plan_kind kind) {
     return kind_names[kind];
-}
-
-const char *ir_math_form_name(ir_math_form form) {
-    return math_names[form];
 }
 
 /* ---- lines ---- */
@@ -99,6 +93,7 @@ static void print_decision(const plan_text *p, ir_plan_kind kind, const ir_plan_
         print_other(p, " of ", IR_PLAN_CONVERT, line->of);
         break;
     case IR_PLAN_MATH:
+    case IR_PLAN_DIV:
         base_text_string(p->out, ir_math_form_name(line->form));
         break;
     case IR_PLAN_KIND_COUNT:

@@ -7,6 +7,7 @@
  *     reduce max.0  tree
  *     access x.0    width 8
  *     math exp.0    portable
+ *     div div.0     reciprocal
  *
  * A plan is complete: one line for each thing that a row of plan_kinds.def speaks of, in the order
  * of the canonical IR. text/plan_parse.h reads it; planner/ makes it; pass/map.c applies it and
@@ -24,8 +25,6 @@ typedef enum ir_plan_kind {
     IR_PLAN_KIND_COUNT
 } ir_plan_kind;
 
-typedef enum ir_math_form { IR_MATH_PORTABLE } ir_math_form;
-
 /* One decision. Fields of other kinds are zero. */
 typedef struct ir_plan_line {
     const char *anchor;
@@ -34,7 +33,7 @@ typedef struct ir_plan_line {
     ir_storage storage;     /* KEEP: REGISTERS, PRIVATE, RELOAD (loads), RECOMPUTE, OUTPUT */
     int width;              /* ACCESS */
     layout_class mechanism; /* CONVERT: how a tile gets from owner to owner, as the layouts allow */
-    ir_math_form form;      /* MATH */
+    ir_math_form form;      /* MATH: PORTABLE or NATIVE. DIV: EXACT or RECIPROCAL */
     ir_order order;         /* REDUCE */
     const char *of; /* KEEP in an output: the anchor of its store, such as y.0. CONVERT by scratch:
                        the conversion whose array is used again. NULL: none */
@@ -63,7 +62,6 @@ typedef struct ir_plan {
 
 /* `axis`, `keep`, ... */
 const char *ir_plan_kind_name(ir_plan_kind kind);
-const char *ir_math_form_name(ir_math_form form);
 
 /* Appends a line and returns it, to be filled before the next one is added. */
 ir_plan_line *ir_plan_add(base_arena *arena, ir_plan *plan, ir_plan_kind kind, const char *anchor);

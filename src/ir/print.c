@@ -94,6 +94,7 @@ static const char *const attribute_words[IR_ATTRIBUTE_COUNT] = {
     [IR_ATTRIBUTE_LAYOUT] = "layout",
     [IR_ATTRIBUTE_MECHANISM] = "by",
     [IR_ATTRIBUTE_ARRAY] = "of",
+    [IR_ATTRIBUTE_FORM] = "form",
 };
 
 const char *ir_attribute_word(ir_attribute attribute) {
@@ -440,7 +441,8 @@ static bool is_left_out(const ir_attributes *attributes, ir_attribute attribute)
            (attribute == IR_ATTRIBUTE_MECHANISM && attributes->mechanism == LAYOUT_UNDECIDED) ||
            (attribute == IR_ATTRIBUTE_ARRAY && attributes->array == NULL) ||
            (attribute == IR_ATTRIBUTE_ORDER && attributes->order == IR_ORDER_TREE) ||
-           (attribute == IR_ATTRIBUTE_ZERO && attributes->zero == IR_ZERO_RELAXED);
+           (attribute == IR_ATTRIBUTE_ZERO && attributes->zero == IR_ZERO_RELAXED) ||
+           (attribute == IR_ATTRIBUTE_FORM && attributes->form == IR_MATH_PORTABLE);
 }
 
 static void print_attribute(const printer *p, const ir_op *op, ir_attribute attribute) {
@@ -505,6 +507,9 @@ static void print_attribute(const printer *p, const ir_op *op, ir_attribute attr
         return;
     case IR_ATTRIBUTE_ARRAY:
         base_text_string(p->out, attributes->array);
+        return;
+    case IR_ATTRIBUTE_FORM:
+        base_text_string(p->out, ir_math_form_name(attributes->form));
         return;
     case IR_ATTRIBUTE_COUNT:
         return;

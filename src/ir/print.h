@@ -38,6 +38,7 @@ typedef enum ir_attribute {
     IR_ATTRIBUTE_LAYOUT,    /* `layout lane 8 | slot 4`; left out where there is none */
     IR_ATTRIBUTE_MECHANISM, /* `by=shuffle`; left out where none is chosen */
     IR_ATTRIBUTE_ARRAY,     /* `of=convert.0`; left out where it has its own */
+    IR_ATTRIBUTE_FORM,      /* `form=native`; left out where nothing is said */
     IR_ATTRIBUTE_COUNT
 } ir_attribute;
 

@@ -36,6 +36,7 @@ typedef struct machine {
     const char *compiler_flags; /* separated by single spaces; "" for none */
     int lanes_limit;            /* lanes of one group at most */
     int row_subgroups;     /* subgroups of a group that run side by side, for one row at most */
+    bool native_math;      /* its target has the native forms of ir/native.def */
     int64_t scratch_bytes; /* scratch that one group can have */
     layout_costs costs;    /* of moving values between lanes */
     machine_capacity capacity;

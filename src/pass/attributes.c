@@ -99,6 +99,8 @@ uint64_t pass_attributes_hash(uint64_t hash, const ir_op *op) {
     for (int i = 0; i < a->axis_count; i++)
         hash = pass_hash_word(hash, a->axes[i]);
     hash = pass_hash_layout(hash, a->layout);
+    if (a->form != IR_MATH_PORTABLE)
+        hash = pass_hash_word(hash, (int64_t)a->form);
     return a->access == NULL ? hash : hash_access(hash, a->access);
 }
 
@@ -150,6 +152,7 @@ bool pass_attributes_equal(const ir_op *left, const ir_op *right) {
         return false;
     return a->extent == b->extent && a->parameter == b->parameter && a->axis == b->axis &&
            a->rounding == b->rounding && a->scope == b->scope && a->mechanism == b->mechanism &&
+           a->form == b->form &&
            array_equal(a->array, b->array) && ir_affine_equal(&a->affine, &b->affine) &&
            list_equal(&a->lanes, &b->lanes) && list_equal(&a->slots, &b->slots) &&
            layout_equal(a->layout, b->layout) && access_equal(a->access, b->access);

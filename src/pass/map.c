@@ -233,7 +233,7 @@ static void map_region(map_state *state, ir_region *from, ir_region *to) {
 
 pass_result pass_map(ir_module *module, pass_context *context) {
     map_state state = {.module = module, .context = context, .sweep = -1};
-    const ir_module *tile = ir_module_clone(module->arena, module);
+    ir_module *tile = ir_module_clone(module->arena, module);
     int32_t count = module->next_value;
     state.axes = analysis_axes_find(module->arena, module);
     state.sweeps = analysis_sweeps_find(module->arena, module, &state.axes);
@@ -250,7 +250,9 @@ pass_result pass_map(ir_module *module, pass_context *context) {
     map_storages(&state);
     if (state.failed)
         return PASS_FAILED;
-    map_orders(&state, (ir_module *)tile);
+    map_orders(&state, tile);
+    map_set_forms(&state, tile);
+    map_set_forms(&state, module);
     module->implements = tile;
     module->level = IR_MAPPED;
     state.builder = (ir_builder){.module = module};

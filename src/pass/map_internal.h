@@ -62,6 +62,11 @@ void map_check_order(map_state *state, const ir_op *op, const ir_plan_line *line
 void map_set_order(map_state *state, const ir_op *op, ir_op *copy);
 /* Gives all reductions of the recorded tile program the plan's orders. */
 void map_orders(map_state *state, ir_module *tile);
+/* Reports a native form where the function has none, or the machine, and any where strictness
+ * forbids it. */
+void map_check_form(map_state *state, const ir_op *op, const ir_plan_line *line);
+/* Writes the plan's forms into the functions and divisions of a tile module. */
+void map_set_forms(map_state *state, ir_module *module);
 /* Gives the mapped copy of a conversion its mechanism, array and storage. */
 void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */

@@ -25,7 +25,7 @@ void map_plan_out_of_order(map_state *state, const char *anchor, base_location l
 }
 
 /* ---- lines by anchor ---- */
-static bool op_is(const ir_op *op, ir_plan_kind kind) {
+static bool op_is(const ir_module *module, const ir_op *op, ir_plan_kind kind) {
     switch (kind) {
     case IR_PLAN_REDUCE:
         return op->opcode == IR_REDUCE;
@@ -35,6 +35,8 @@ static bool op_is(const ir_op *op, ir_plan_kind kind) {
         return op->opcode == IR_CONVERT;
     case IR_PLAN_MATH:
         return ir_op_is_math(op->opcode);
+    case IR_PLAN_DIV:
+        return ir_op_shares_divisor(module, op);
     case IR_PLAN_AXIS:
     case IR_PLAN_KEEP:
     case IR_PLAN_KIND_COUNT:
@@ -53,7 +55,7 @@ typedef struct line_check {
 static bool check_op(void *pointer, ir_op *op) {
     line_check *check = pointer;
     map_state *state = check->state;
-    if (!op_is(op, check->kind))
+    if (!op_is(state->module, op, check->kind))
         return true;
     const ir_plan_line *line = ir_plan_find(state->context->plan, check->kind, op->anchor);
     if (line == NULL) {
@@ -73,6 +75,8 @@ static bool check_op(void *pointer, ir_op *op) {
         map_check_order(state, op, line);
     if (check->kind == IR_PLAN_CONVERT && !state->failed)
         map_check_convert(state, op, line);
+    if ((check->kind == IR_PLAN_MATH || check->kind == IR_PLAN_DIV) && !state->failed)
+        map_check_form(state, op, line);
     return true;
 }
 
@@ -144,6 +148,28 @@ void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy) {
     copy->attributes.mechanism = line->mechanism;
     copy->attributes.array = line->of;
     copy->results[0]->storage = state->storage[op->results[0]->number];
+}
+
+/* ---- forms ---- */
+typedef struct form_setting {
+    const ir_module *module;
+    const ir_plan *plan;
+} form_setting;
+
+static bool set_form(void *pointer, ir_op *op) {
+    const form_setting *setting = pointer;
+    ir_plan_kind kind = op->opcode == IR_DIV ? IR_PLAN_DIV : IR_PLAN_MATH;
+    if (!op_is(setting->module, op, kind))
+        return true;
+    const ir_plan_line *line = ir_plan_find(setting->plan, kind, op->anchor);
+    bool said = line != NULL && (line->form == IR_MATH_NATIVE || line->form == IR_MATH_RECIPROCAL);
+    op->attributes.form = said ? line->form : IR_MATH_PORTABLE;
+    return true;
+}
+
+void map_set_forms(map_state *state, ir_module *module) {
+    form_setting setting = {.module = module, .plan = state->context->plan};
+    ir_region_walk(&module->body, set_form, &setting);
 }
 
 void map_plan_apply(map_state *state) {

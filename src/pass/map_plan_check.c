@@ -160,3 +160,27 @@ void map_check_convert(map_state *state, const ir_op *op, const ir_plan_line *li
                                              layout_class_name(conversion.class_)),
                  "the mechanism cannot do the work of the conversion");
 }
+
+void map_check_form(map_state *state, const ir_op *op, const ir_plan_line *line) {
+    const char *word = ir_op_describe(op->opcode)->text;
+    base_diagnostics *diagnostics = state->context->diagnostics;
+    const machine *device = machine_find(state->context->plan->machine);
+    bool reciprocal = line->form == IR_MATH_RECIPROCAL;
+    if (line->form != IR_MATH_NATIVE && !reciprocal)
+        return;
+    if (state->context->strict)
+        map_fail(state, line->location, "plan-strict", ir_math_form_name(line->form),
+                 reciprocal ? "exact" : "portable",
+                 "`strict` asks for one result on every target");
+    else if (reciprocal)
+        return;
+    else if (ir_native_find(op->opcode) == NULL)
+        map_fail(state, line->location, "plan-form", "native", "portable",
+                 base_diagnostics_text(diagnostics, "%s has no native form", word));
+    else if (device == NULL || !device->native_math)
+        map_fail(state, line->location, "plan-form", "native", "portable",
+                 base_diagnostics_text(diagnostics,
+                                       "machine %s has no native form of %s: the portable one is "
+                                       "the only one that its target has",
+                                       state->context->plan->machine, word));
+}

@@ -178,6 +178,8 @@ void planner_facts_find(const planner_program *program, const planner_candidate 
                           .step_slots = used_slots(program, candidate),
                           .packed = candidate->packed,
                           .element_bytes = 1,
+                          .native_math = planner_is_native(program->state),
+                          .reciprocals = planner_has_reciprocals(program->state),
                           .array_bytes = work->array_bytes,
                           .read_bytes = work->read_bytes,
                           .reread_bytes = work->reread_bytes,

@@ -106,6 +106,19 @@ static void set_axes(planner_state *state, const layout_axis *shared, const layo
 }
 
 /* ---- lines per op ---- */
+bool planner_is_native(const planner_state *state) {
+    return state->machine->native_math && !state->strict && !state->portable;
+}
+
+bool planner_has_reciprocals(const planner_state *state) {
+    return state->machine->native_math && !state->strict;
+}
+
+static ir_math_form math_form(const planner_state *state, const ir_op *op) {
+    bool native = planner_is_native(state) && ir_native_find(op->opcode) != NULL;
+    return native ? IR_MATH_NATIVE : IR_MATH_PORTABLE;
+}
+
 static bool write_line(void *pointer, ir_op *op) {
     planner_state *state = pointer;
     ir_plan *plan = state->plan;
@@ -120,7 +133,10 @@ static bool write_line(void *pointer, ir_op *op) {
         ir_plan_add(state->arena, plan, IR_PLAN_CONVERT, op->anchor)->mechanism =
             planner_mechanism(state, op);
     else if (ir_op_is_math(op->opcode))
-        ir_plan_add(state->arena, plan, IR_PLAN_MATH, op->anchor)->form = IR_MATH_PORTABLE;
+        ir_plan_add(state->arena, plan, IR_PLAN_MATH, op->anchor)->form = math_form(state, op);
+    else if (ir_op_shares_divisor(state->module, op))
+        ir_plan_add(state->arena, plan, IR_PLAN_DIV, op->anchor)->form =
+            planner_has_reciprocals(state) ? IR_MATH_RECIPROCAL : IR_MATH_EXACT;
     return true;
 }
 
@@ -285,7 +301,8 @@ ir_plan *planner_choose(base_arena *arena, const ir_module *module, const machin
                              .module = module,
                              .machine = device,
                              .lane_axis = -1,
-                             .strict = options.strict};
+                             .strict = options.strict,
+                             .portable = options.portable};
     *report = (planner_report){0};
     if (options.coefficients == NULL)
         options.coefficients = cost_coefficients_default();

@@ -22,7 +22,9 @@ typedef struct planner_options {
     const int64_t *sizes; /* by symbol, of the call, which enter by class; -1: not known. NULL */
     bool strict; /* each reduction that needs an order has one, functions have their portable
                              form, quotients are exact */
-    bool all;    /* the report has every candidate */
+    bool portable; /* functions have their portable form, as where the plan runs by a target that
+                      has no native ones */
+    bool all;      /* the report has every candidate */
 } planner_options;
 
 /* Why the plan is what it is. */

@@ -18,11 +18,16 @@ typedef struct planner_state {
     const layout_axis *const *digits; /* of the plan's axes, once they are set */
     int lane_axis;            /* the element axis with lanes, -1 when there is none or several */
     bool strict;              /* one result for every plan */
+    bool portable;            /* no native form of a function */
     bool owners;              /* the text fixes owners: */
     int64_t lanes, subgroups; /* of the team that it speaks of */
 } planner_state;
 
 layout_axis planner_step_digits(const planner_state *state, const layout_extent *extent);
+
+/* Which forms a plan has: native functions where there are such, reciprocals for quotients. */
+bool planner_is_native(const planner_state *state);
+bool planner_has_reciprocals(const planner_state *state);
 
 /* owners.c: whether the text fixes any owner; then the digits of all axes (weights: of what stands
  * on the last dimension of accesses), and the mechanism of a conversion. */

@@ -6,7 +6,8 @@
  * the op's own type, with the reduction depths of the plan, may differ by:
  *
  *     load             0; so has every sum and product of exact numbers that the type holds exactly
- *     v = f(a, b)      |df/da| E(a) + |df/db| E(b) + k u |v| + tiny; k: 1, or the ulps of math.def
+ *     v = f(a, b)      |df/da| E(a) + |df/db| E(b) + k u |v| + tiny; k: 1, or the ulps of math.def;
+ *                      of native.def where the plan says native, 1.5 where it says reciprocal
  *     sum              the sum of the E plus d u sum|a|, d: depth of the plan's tree
  *     prod             likewise in relative terms
  *     max, min         the largest E of what may be taken

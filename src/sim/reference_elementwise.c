@@ -22,12 +22,22 @@ void sim_run_unary(sim_machine *machine, const ir_op *op) {
         sim_tile_set_number(to, i, apply(format, sim_operand_number(&a, i)));
 }
 
+/* What the plan says of the op; portable and exact where there is no plan. */
+static ir_math_form form_of(const sim_machine *machine, const ir_op *op, ir_plan_kind kind) {
+    const ir_plan_line *line =
+        machine->plan != NULL ? ir_plan_find(machine->plan, kind, op->anchor) : NULL;
+    return line != NULL ? line->form : IR_MATH_PORTABLE;
+}
+
 void sim_run_math(sim_machine *machine, const ir_op *op) {
     sim_tile *to = sim_tile_begin(machine, op->results[0]);
     sim_operand a = sim_operand_of(machine, sim_tile_of(machine, op->operands[0]), to, 0);
     const sim_float_format *format = sim_float_format_of(to->dtype);
+    bool is_native = form_of(machine, op, IR_PLAN_MATH) == IR_MATH_NATIVE;
+    const ir_native *native = is_native ? ir_native_find(op->opcode) : NULL;
     for (int64_t i = 0; i < to->count; i++)
-        sim_tile_set_number(to, i, sim_number_math(format, op->opcode, sim_operand_number(&a, i)));
+        sim_tile_set_number(
+            to, i, sim_number_math(format, op->opcode, native, sim_operand_number(&a, i)));
 }
 
 void sim_run_binary(sim_machine *machine, const ir_op *op) {
@@ -44,6 +54,8 @@ void sim_run_binary(sim_machine *machine, const ir_op *op) {
     }
     const sim_float_format *format = sim_float_format_of(to->dtype);
     sim_binary_function *apply = sim_number_binary(op->opcode);
+    if (op->opcode == IR_DIV && form_of(machine, op, IR_PLAN_DIV) == IR_MATH_RECIPROCAL)
+        apply = sim_number_quotient;
     for (int64_t i = 0; i < to->count; i++)
         sim_tile_set_number(to, i,
                             apply(format, sim_operand_number(&a, i), sim_operand_number(&b, i)));

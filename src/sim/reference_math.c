@@ -91,7 +91,23 @@ static const double roundings[IR_OPCODE_COUNT] = {
 #undef MATH
 };
 
-sim_number sim_number_math(const sim_float_format *format, ir_opcode opcode, sim_number a) {
+/* What the implementation adds to the error that it inherits. */
+static double implementation_error(const sim_float_format *format, ir_opcode opcode,
+                                   const ir_native *native, sim_number a, double value) {
+    enum { LEAST_EXPONENT = -126 };
+    double unit = format->unit * fabs(value);
+    if (native == NULL)
+        return roundings[opcode] * unit + format->tiny;
+    double slope = a.value < 0.0 ? native->below : native->above;
+    double further = slope > 0.0 && unit > 0.0 ? slope * (fabs(a.value) + a.error) : 0.0;
+    double error = (native->ulps + further) * unit + format->tiny;
+    if (a.value + a.error >= 0.5 && a.value - a.error <= 2.0)
+        error += native->near_one;
+    return native->flushed ? error + ldexp(1.0, LEAST_EXPONENT) : error;
+}
+
+sim_number sim_number_math(const sim_float_format *format, ir_opcode opcode,
+                           const ir_native *native, sim_number a) {
     const math_function *function = &functions[opcode];
     double value = function->value(a.value);
     if (sim_is_certain_nan(a))
@@ -109,7 +125,7 @@ sim_number sim_number_math(const sim_float_format *format, ir_opcode opcode, sim
     if (value == 0.0 && a.error == 0.0 && (a.value == 0.0 || isinf(a.value)))
         return (sim_number){value, 0.0}; /* sqrt(0), exp(-inf): no implementation errs there */
     double inherited = a.error > 0.0 ? function->spread(a.value, value, a.error) : 0.0;
-    double unit = format->unit * fabs(value);
-    return sim_number_settle(format, value, inherited + (roundings[opcode] - 1.0) * unit,
-                             unit + format->tiny);
+    double own = implementation_error(format, opcode, native, a, value);
+    double rounding = format->unit * fabs(value) + format->tiny; /* the last of its roundings */
+    return sim_number_settle(format, value, inherited + own - rounding, rounding);
 }

@@ -9,7 +9,7 @@
  *     mul({inf, 0}, {0, 0})     all corners NaN      -> {NaN, 0}
  *
  * Sums and products of exact numbers that the type holds exactly get error 0: that keeps counts,
- * indices in floats and comparisons of copied values sharp. A quotient never does, since a target
+ * indices in floats and comparisons of copied values sharp. A quotient never does, since a plan
  * may multiply by a reciprocal.
  */
 #include "sim/reference_number.h"
@@ -133,6 +133,13 @@ static sim_number number_div(const sim_float_format *format, sim_number a, sim_n
     double inherited =
         isinf(b.value) ? 0.0 : (a.error + fabs(value) * b.error) / (fabs(b.value) - b.error);
     return sim_number_settle(format, value, inherited, format->unit * fabs(value) + format->tiny);
+}
+
+sim_number sim_number_quotient(const sim_float_format *format, sim_number a, sim_number b) {
+    sim_number quotient = number_div(format, a, b);
+    if (quotient.error > 0.0) /* else it is 0, inf or NaN whatever the implementation */
+        quotient.error += 0.5 * (format->unit * fabs(quotient.value) + format->tiny);
+    return quotient;
 }
 
 sim_number sim_number_fma(const sim_float_format *format, sim_number a, sim_number b,

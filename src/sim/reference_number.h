@@ -55,8 +55,12 @@ typedef sim_number sim_binary_function(const sim_float_format *format, sim_numbe
 sim_unary_function *sim_number_unary(ir_opcode opcode);
 sim_binary_function *sim_number_binary(ir_opcode opcode);
 sim_number sim_number_fma(const sim_float_format *format, sim_number a, sim_number b, sim_number c);
-/* exp, tanh, ...: with the accuracy of ir/math.def. `opcode` is a row of that table. */
-sim_number sim_number_math(const sim_float_format *format, ir_opcode opcode, sim_number a);
+/* exp, tanh, ...: with the accuracy of ir/math.def, of which `opcode` is a row; `native`: with that
+ * of ir/native.def instead. */
+sim_number sim_number_math(const sim_float_format *format, ir_opcode opcode,
+                           const ir_native *native, sim_number a);
+/* A quotient by way of a reciprocal: 1.5 units of the last place. */
+sim_number sim_number_quotient(const sim_float_format *format, sim_number a, sim_number b);
 
 /* To the narrower float type: one rounding, none for a number that the type holds. */
 sim_number sim_number_narrow(const sim_float_format *format, sim_number a);

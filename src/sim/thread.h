@@ -1,7 +1,8 @@
 /* The simulator: runs level thread lane by lane, and sees what a machine would not tell.
  *
  * Every lane of a group has its own values; control follows the lanes that are active. Results are
- * those of the emitted code bit for bit (f32 arithmetic with one rounding an op, no contraction).
+ * those of the emitted code bit for bit (f32 arithmetic with one rounding an op, no contraction);
+ * but native forms of functions, which only their target has, are computed in the portable form.
  * Scratch and tensors have a shadow: who wrote and read each cell since when. Findings, by slug:
  *
  *     sim-race          two lanes touch a scratch cell, one of them writes, and no sync of a scope

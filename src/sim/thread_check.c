@@ -83,6 +83,9 @@ static const char *check_table(const ir_op *op) {
         return conversion_is_known(op) ? NULL : "there is no such conversion";
     if (result != (info->shape == IR_SHAPE_COMPARE ? BASE_BOOL : last))
         return "its result has another dtype";
+    bool is_native = ir_native_find(op->opcode) != NULL; /* is run in its portable form */
+    if (is_native)
+        return last == BASE_F32 ? NULL : "it does not compute in that dtype";
     return sim_kernel_of(op->opcode, last) != NULL ? NULL : "it does not compute in that dtype";
 }
 

@@ -10,6 +10,7 @@
 #include "sim/thread_internal.h"
 
 #include "base/checked.h"
+#include "ir/portable_math.h"
 
 #include <string.h>
 
@@ -509,6 +510,9 @@ sim_status sim_thread_run(base_arena *arena, const ir_module *module, void *cons
     bind_parameters(team, pointers);
     if (team->refused || !sim_thread_check(team))
         return SIM_REFUSED;
+    team->module = ir_portable_module(arena, module);
+    if (team->module != module)
+        bind_parameters(team, pointers);
     choose_blocks(team);
     if (team->refused)
         return SIM_REFUSED;

@@ -4,9 +4,12 @@
  *     %s = add %a, %b : f32(2)      const f32x8 s_0 = a_0 + b_0;
  *                                   const f32x8 s_1 = a_1 + b_1;
  *
+ *     %p = fma %a, %b, -0.0         const f32x8 p_0 = a_0 * b_0;
+ *
  * Conversions are the dialect's, and whether a type has operators. */
 #include "target/emitter_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* How an op on one to three values is spelled: an operator where the type has one, else a helper
@@ -32,6 +35,12 @@ static const spelling spellings[IR_OPCODE_COUNT] = {
     [IR_MAXNUM] = {NULL, "maxnum", false},
     [IR_MINNUM] = {NULL, "minnum", false},
     [IR_SQRT] = {NULL, "sqrt", false},
+    [IR_NATIVE_EXP] = {NULL, "native_exp", false},
+    [IR_NATIVE_EXP2] = {NULL, "native_exp2", false},
+    [IR_NATIVE_LOG] = {NULL, "native_log", false},
+    [IR_NATIVE_LOG2] = {NULL, "native_log2", false},
+    [IR_NATIVE_RSQRT] = {NULL, "native_rsqrt", false},
+    [IR_NATIVE_SIGMOID] = {NULL, "native_sigmoid", false},
     [IR_LT] = {" < ", "lt", false},
     [IR_LE] = {" <= ", "le", false},
     [IR_EQ] = {" == ", "eq", false},
@@ -135,6 +144,14 @@ static const char *emit_division_by_power(target_emitter *e, const ir_op *op, co
                               vector ? e->dialect->splat(e, dtype, b) : b);
 }
 
+/* x * y + -0.0 is the product, to the sign of a zero. */
+static bool is_product(const ir_op *op) {
+    const ir_op *added = op->opcode == IR_FMA ? op->operands[2]->definer : NULL;
+    return added != NULL && added->opcode == IR_CONSTANT &&
+           added->attributes.constant.dtype == BASE_F32 &&
+           added->attributes.constant.real == 0.0 && signbit(added->attributes.constant.real);
+}
+
 /* One slot of the result of a table op. */
 static const char *emit_expression(target_emitter *e, const ir_op *op, int slot) {
     bool vector = target_emit_is_vector(e, &op->results[0]->type);
@@ -155,6 +172,8 @@ static const char *emit_expression(target_emitter *e, const ir_op *op, int slot)
     const char *b = target_emit_operand(e, op->operands[1], slot, vector);
     if (op->operand_count == 2)
         return target_emit_binary(e, op->opcode, dtype, vector, a, b);
+    if (is_product(op))
+        return target_emit_binary(e, IR_MUL, dtype, vector, a, b);
     const char *c = target_emit_operand(e, op->operands[2], slot, vector);
     return target_emit_text(e, "%s_%s(%s, %s, %s)", spellings[op->opcode].helper,
                             e->dialect->type(e, dtype, vector), a, b, c);

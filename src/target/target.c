@@ -2,6 +2,7 @@
  *
  *     put %s block=%b              refused: groups of a cpu run one by one
  *     sync grid                    refused likewise
+ *     native_exp %t                refused: only the portable form is the same on every cpu
  *     subgroup 24                  refused: the registers of a vector are powers of two
  *
  * Whatever passes here, the emitter writes without a further look.
@@ -45,6 +46,8 @@ static const char *cpu_supports(const ir_module *module, const ir_op *op, const 
     const char *reason = cpu_supports_team(module);
     if (reason != NULL)
         return reason;
+    if (ir_native_find(op->opcode) != NULL)
+        return "a cpu has no native forms of functions: its plans say `portable`";
     return target_supports_op(op, false, "groups of a cpu do not wait for each other");
 }
 

@@ -271,6 +271,11 @@ static bool read_attribute_value(text_ir_parser *parser, draft *d, ir_attribute 
         return read_mechanism(parser, &a->mechanism);
     case IR_ATTRIBUTE_ARRAY:
         return read_array(parser, &a->array);
+    case IR_ATTRIBUTE_FORM:
+        ok = read_choice(parser, ir_math_form_name(IR_MATH_NATIVE),
+                         ir_math_form_name(IR_MATH_RECIPROCAL), &choice);
+        a->form = choice == 1 ? IR_MATH_RECIPROCAL : IR_MATH_NATIVE;
+        return ok;
     case IR_ATTRIBUTE_COUNT:
         return true;
     }
@@ -286,7 +291,7 @@ static bool read_attributes(text_ir_parser *parser, draft *d, bool leading) {
         bool optional = ir_attribute_list(&d->attributes, attribute) != NULL ||
                         attribute == IR_ATTRIBUTE_LAYOUT || attribute == IR_ATTRIBUTE_MECHANISM ||
                         attribute == IR_ATTRIBUTE_ARRAY || attribute == IR_ATTRIBUTE_ORDER ||
-                        attribute == IR_ATTRIBUTE_ZERO;
+                        attribute == IR_ATTRIBUTE_ZERO || attribute == IR_ATTRIBUTE_FORM;
         if (optional && !text_ir_lexer_is(&parser->lexer, ir_attribute_word(attribute)))
             continue;
         if (!leading && !text_ir_expect(parser, ir_attribute_word(attribute)))

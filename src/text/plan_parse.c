@@ -175,19 +175,35 @@ static bool read_convert(parser *p, ir_plan_line *line) {
     return fail(p, "plan-choice", "forward, rename, shuffle or scratch", "no such mechanism");
 }
 
+static bool read_form(parser *p, ir_plan_line *line, ir_math_form first, ir_math_form second) {
+    const ir_math_form forms[] = {first, second};
+    for (int i = 0; i < 2; i++) {
+        line->form = forms[i];
+        if (text_ir_lexer_accept(&p->lexer, ir_math_form_name(forms[i])))
+            return true;
+    }
+    return fail(p, "plan-choice",
+                base_diagnostics_text(p->diagnostics, "%s or %s", ir_math_form_name(first),
+                                      ir_math_form_name(second)),
+                "no such form");
+}
+
 static bool read_math(parser *p, ir_plan_line *line) {
-    line->form = IR_MATH_PORTABLE;
-    return text_ir_lexer_accept(&p->lexer, ir_math_form_name(line->form)) ||
-           fail(p, "plan-choice", ir_math_form_name(line->form), "no such form");
+    return read_form(p, line, IR_MATH_PORTABLE, IR_MATH_NATIVE);
+}
+
+static bool read_div(parser *p, ir_plan_line *line) {
+    return read_form(p, line, IR_MATH_EXACT, IR_MATH_RECIPROCAL);
 }
 
 static bool (*const readers[IR_PLAN_KIND_COUNT])(parser *p, ir_plan_line *line) = {
     [IR_PLAN_AXIS] = read_axis,       [IR_PLAN_KEEP] = read_keep,
     [IR_PLAN_REDUCE] = read_reduce,   [IR_PLAN_ACCESS] = read_access,
     [IR_PLAN_CONVERT] = read_convert, [IR_PLAN_MATH] = read_math,
+    [IR_PLAN_DIV] = read_div,
 };
 
-/* "axis, keep, reduce, ... or math" */
+/* "axis, keep, reduce, ... or div" */
 static const char *all_kinds(parser *p) {
     base_text text;
     base_text_init(&text, p->diagnostics->arena);

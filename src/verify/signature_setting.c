@@ -269,13 +269,15 @@ static bool may_be_neutral(const signature_setting *setting, const ir_op *op, si
     } functions[] = {{IR_EXP, exp},   {IR_EXP2, exp2}, {IR_LOG, log},
                      {IR_LOG2, log2}, {IR_TANH, tanh}, {IR_ERF, erf}};
     double value = 0;
-    if (!ir_op_is_math(op->opcode))
+    const ir_native *native = ir_native_find(op->opcode);
+    ir_opcode opcode = native != NULL ? native->function : op->opcode;
+    if (!ir_op_is_math(opcode))
         return false;
     if (!signature_literal_value(setting->table, a.mark, &value))
         return true;
-    double result = op->opcode == IR_RSQRT ? 1 / sqrt(value) : 1 / (1 + exp(-value));
+    double result = opcode == IR_RSQRT ? 1 / sqrt(value) : 1 / (1 + exp(-value));
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
-        if (functions[i].opcode == op->opcode)
+        if (functions[i].opcode == opcode)
             result = functions[i].function(value);
     return !(fabs(result) > 1e-30 && fabs(result) < 1e30 && fabs(result - 1) > 1e-5);
 }

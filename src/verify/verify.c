@@ -106,6 +106,8 @@ bool verify_module_with(const ir_module *module, const char *disabled, verify_ef
         verify_types(&state);
     if (state.broken == 0 && module->level != IR_TILE && module->implements != NULL)
         verify_implements(&state);
+    if (state.broken == 0)
+        verify_recorded_forms(&state);
     if (state.broken == 0 && module->level != IR_TILE)
         verify_axes(&state);
     if (state.broken == 0 && module->level != IR_TILE)

@@ -3,7 +3,7 @@
 #ifndef TEST_EXPANSION_FIXTURE_H
 #define TEST_EXPANSION_FIXTURE_H
 
-#include "pass/portable_math.h"
+#include "ir/portable_math.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static inline void expansion_open(expansion *e, ir_opcode opcode, ir_type type) 
     e->module->level = IR_THREAD;
     e->argument = ir_value_create(e->module, type, "x");
     ir_builder builder = {.module = e->module, .region = &e->module->body};
-    e->result = pass_portable_math(&builder, opcode, e->argument);
+    e->result = ir_portable_math(&builder, opcode, e->argument);
     e->cells = calloc((size_t)e->module->next_value * BLOCK, sizeof(cell));
     assert_non_null(e->cells);
 }

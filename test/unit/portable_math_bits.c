@@ -70,7 +70,7 @@ static void emitted_functions_have_the_bits(int lanes) {
     f.module->groups = layout_extent_constant(&f.module->extents, SAMPLES / (SLOTS * lanes));
     ir_value *argument = emit_fixture_load_chunk(&f, x, SLOTS);
     for (int k = 0; k < FUNCTIONS; k++) {
-        ir_value *value = pass_portable_math(&f.builder, functions[k], argument);
+        ir_value *value = ir_portable_math(&f.builder, functions[k], argument);
         emit_fixture_store_chunk(&f, y, k, SLOTS, value);
     }
     emit_fixture_each(&f, check_bits, r);

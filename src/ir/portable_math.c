@@ -18,7 +18,9 @@
  * The coefficients are our own minimax fits (tools/fit_math.py prints them).
  *
  * It does not choose between the portable and a target's native form, and knows only f32. */
-#include "pass/portable_math.h"
+#include "ir/portable_math.h"
+
+#include "ir/clone.h"
 
 #include <math.h>
 
@@ -270,10 +272,61 @@ static const struct {
     {IR_SIGMOID, expand_sigmoid}, {IR_ERF, expand_erf},
 };
 
-ir_value *pass_portable_math(ir_builder *builder, ir_opcode opcode, ir_value *x) {
+ir_value *ir_portable_math(ir_builder *builder, ir_opcode opcode, ir_value *x) {
     for (int i = 0; i < COUNT(functions); i++) {
         if (functions[i].opcode == opcode)
             return functions[i].expand(builder, x);
     }
     return NULL;
+}
+
+/* ---- modules without native ops ---- */
+static bool is_native(const ir_op *op) {
+    const ir_native *native = ir_native_find(op->opcode);
+    return native != NULL && native->opcode == op->opcode;
+}
+
+static bool has_native(const ir_region *region) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (is_native(op))
+            return true;
+        for (int i = 0; i < op->region_count; i++)
+            if (has_native(op->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+/* The last op of the expansion takes over the value that the op defined. */
+static void replace_native(ir_module *module, ir_op *op) {
+    ir_region room = {0};
+    ir_builder b = {.module = module, .region = &room, .location = op->location};
+    ir_value *made = ir_portable_math(&b, ir_native_find(op->opcode)->function, op->operands[0]);
+    ir_op *last = made->definer;
+    last->results[0] = op->results[0];
+    last->results[0]->definer = last;
+    while (room.first != NULL) {
+        ir_op *next = room.first;
+        ir_op_remove(next);
+        ir_op_insert_before(op, next);
+    }
+    ir_op_remove(op);
+}
+
+static void replace_natives(ir_module *module, ir_region *region) {
+    for (ir_op *op = region->first, *next; op != NULL; op = next) {
+        next = op->next;
+        for (int i = 0; i < op->region_count; i++)
+            replace_natives(module, op->regions[i]);
+        if (is_native(op))
+            replace_native(module, op);
+    }
+}
+
+const ir_module *ir_portable_module(base_arena *arena, const ir_module *module) {
+    if (!has_native(&module->body))
+        return module;
+    ir_module *copy = ir_module_clone(arena, module);
+    replace_natives(copy, &copy->body);
+    return copy;
 }
