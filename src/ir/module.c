@@ -199,9 +199,10 @@ bool ir_op_shares_divisor(const ir_module *module, const ir_op *op) {
     const ir_type *dividend = &op->operands[0]->type, *divisor = &op->operands[1]->type;
     bool shared = false;
     for (int i = 0; i < dividend->rank && dividend->form == IR_FORM_TILE; i++)
-        shared = shared || (!layout_extent_is(&module->extents, dividend->extent[i], 1) &&
-                            (divisor->rank == 0 ||
-                             layout_extent_is(&module->extents, divisor->extent[i], 1)));
+        shared =
+            shared ||
+            (!layout_extent_is(&module->extents, dividend->extent[i], 1) &&
+             (divisor->rank == 0 || layout_extent_is(&module->extents, divisor->extent[i], 1)));
     return shared;
 }
 

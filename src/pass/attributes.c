@@ -152,8 +152,8 @@ bool pass_attributes_equal(const ir_op *left, const ir_op *right) {
         return false;
     return a->extent == b->extent && a->parameter == b->parameter && a->axis == b->axis &&
            a->rounding == b->rounding && a->scope == b->scope && a->mechanism == b->mechanism &&
-           a->form == b->form &&
-           array_equal(a->array, b->array) && ir_affine_equal(&a->affine, &b->affine) &&
-           list_equal(&a->lanes, &b->lanes) && list_equal(&a->slots, &b->slots) &&
-           layout_equal(a->layout, b->layout) && access_equal(a->access, b->access);
+           a->form == b->form && array_equal(a->array, b->array) &&
+           ir_affine_equal(&a->affine, &b->affine) && list_equal(&a->lanes, &b->lanes) &&
+           list_equal(&a->slots, &b->slots) && layout_equal(a->layout, b->layout) &&
+           access_equal(a->access, b->access);
 }

@@ -170,8 +170,7 @@ void map_check_form(map_state *state, const ir_op *op, const ir_plan_line *line)
         return;
     if (state->context->strict)
         map_fail(state, line->location, "plan-strict", ir_math_form_name(line->form),
-                 reciprocal ? "exact" : "portable",
-                 "`strict` asks for one result on every target");
+                 reciprocal ? "exact" : "portable", "`strict` asks for one result on every target");
     else if (reciprocal)
         return;
     else if (ir_native_find(op->opcode) == NULL)

@@ -20,7 +20,7 @@ typedef struct planner_options {
     cost_model model;                      /* where given: that prices */
     const cost_coefficients *coefficients; /* NULL: the defaults */
     const int64_t *sizes; /* by symbol, of the call, which enter by class; -1: not known. NULL */
-    bool strict; /* each reduction that needs an order has one, functions have their portable
+    bool strict;   /* each reduction that needs an order has one, functions have their portable
                              form, quotients are exact */
     bool portable; /* functions have their portable form, as where the plan runs by a target that
                       has no native ones */

@@ -36,8 +36,8 @@ void sim_run_math(sim_machine *machine, const ir_op *op) {
     bool is_native = form_of(machine, op, IR_PLAN_MATH) == IR_MATH_NATIVE;
     const ir_native *native = is_native ? ir_native_find(op->opcode) : NULL;
     for (int64_t i = 0; i < to->count; i++)
-        sim_tile_set_number(
-            to, i, sim_number_math(format, op->opcode, native, sim_operand_number(&a, i)));
+        sim_tile_set_number(to, i,
+                            sim_number_math(format, op->opcode, native, sim_operand_number(&a, i)));
 }
 
 void sim_run_binary(sim_machine *machine, const ir_op *op) {

@@ -148,8 +148,8 @@ static const char *emit_division_by_power(target_emitter *e, const ir_op *op, co
 static bool is_product(const ir_op *op) {
     const ir_op *added = op->opcode == IR_FMA ? op->operands[2]->definer : NULL;
     return added != NULL && added->opcode == IR_CONSTANT &&
-           added->attributes.constant.dtype == BASE_F32 &&
-           added->attributes.constant.real == 0.0 && signbit(added->attributes.constant.real);
+           added->attributes.constant.dtype == BASE_F32 && added->attributes.constant.real == 0.0 &&
+           signbit(added->attributes.constant.real);
 }
 
 /* One slot of the result of a table op. */

@@ -68,7 +68,7 @@ void verify_shape_change(verify_state *state, const ir_op *op);  /* formed, of s
 void verify_table_domains(verify_state *state, const ir_op *op); /* formed, of the op table */
 void verify_access_domains(verify_state *state, const ir_op *op);
 void verify_recorded_forms(verify_state *state); /* formed, and so is what it implements */
-void verify_axes(verify_state *state); /* mapped and thread */
+void verify_axes(verify_state *state);           /* mapped and thread */
 void verify_mapped(verify_state *state);
 void verify_owners(verify_state *state); /* tile and mapped */
 void verify_loads(verify_state *state);  /* tile and mapped */

@@ -202,11 +202,13 @@ static bool compile_case(const base_source *source, const example_case *c, array
                                   .integer = c->width,
                                   .number = c->width}};
     bool sized = c->known && strstr(source->text, ", N]") != NULL;
+    const planner_options bits = {.portable = true}; /* native forms have bits of their own */
     compile_request request = {.source = source,
                                .arguments = arguments,
                                .argument_count = sized ? 2 : 1,
                                .partial = true,
                                .machine = machine_find("sm_90"),
+                               .planning = &bits,
                                .family = c->family,
                                .stage = COMPILE_TO_SOURCE};
     base_source packed;

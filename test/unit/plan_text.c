@@ -58,7 +58,8 @@ static const char softmax[] = "plan softmax canon 5d1e8c0a91b2f733 machine cpu-a
                               "reduce sum.0  canonical\n"
                               "access x.0    width 8\n"
                               "access y.0    width 8\n"
-                              "math exp.0    portable\n";
+                              "math exp.0    portable\n"
+                              "div div.0     exact\n";
 
 static void canonical_plans_come_back_byte_for_byte(void **state) {
     fixture *f = *state;
@@ -136,6 +137,8 @@ static void every_decision_changes_the_hash(void **state) {
         {"reduce sum.0  canonical\n", ""},
         {"sum.0  canonical", "sum.0  tree"},
         {"math exp.0    portable\n", ""},
+        {"exp.0    portable", "exp.0    native"},
+        {"div.0     exact", "div.0     reciprocal"},
         {" for N = 4096", ""},
     };
     uint64_t hash = ir_plan_hash(&f->arena, read(f, softmax));
@@ -174,7 +177,8 @@ static void faults_are_reported_where_they_stand(void **state) {
         {FIRST "reduce max.0 leftmost\n", "plan-choice", 2, 14},
         {FIRST "access x.0 width 0\n", "plan-number", 2, 18},
         {FIRST "access x.0 width 9999999999999999999\n", "plan-number", 2, 18},
-        {FIRST "math exp.0 native\n", "plan-choice", 2, 12},
+        {FIRST "math exp.0 exact\n", "plan-choice", 2, 12},
+        {FIRST "div div.0 native\n", "plan-choice", 2, 11},
         {FIRST "keep e private\nkeep e reload\n", "plan-repeats", 3, 6},
         {FIRST "\x80 e\n", "plan-syntax", 2, 1},
     };

@@ -52,7 +52,8 @@ static void softmax_of_any_width(void **unused) {
                                                         "reduce sum.0  tree\n"
                                                         "access x.0    width 8\n"
                                                         "access y.0    width 8\n"
-                                                        "math exp.0    portable\n");
+                                                        "math exp.0    portable\n"
+                                                        "div div.0     exact\n");
     assert_string_equal(plan_of(&f, PLANNER_FALLBACK), "axis row      lane 8 | group *\n"
                                                        "axis N        step *\n"
                                                        "keep t        reload\n"
@@ -61,7 +62,8 @@ static void softmax_of_any_width(void **unused) {
                                                        "reduce sum.0  tree\n"
                                                        "access x.0    width 1\n"
                                                        "access y.0    width 1\n"
-                                                       "math exp.0    portable\n");
+                                                       "math exp.0    portable\n"
+                                                       "div div.0     exact\n");
     fixture_close(&f);
 }
 
