@@ -306,29 +306,61 @@ class NoPlan(Exception):
     """A case that says nothing: the kernel has no plan of this family at this width."""
 
 
+def portable_words(words, outputs, folder):
+    """The command with portable functions in its plan; None where that is no other plan. Native ones
+    have no bits to compare."""
+    asked = [word for i, word in enumerate(words[1:], 1)
+             if word not in ("--offset", "--assume") and words[i - 1] not in ("--offset", "--assume")]
+    plan = subprocess.run([BUILD / "croft", "plan", *asked, *outputs], cwd=ROOT,
+                          stdout=subprocess.PIPE, text=True).stdout
+    if " native\n" not in plan:
+        return None
+    path = folder / "portable.plan"
+    path.write_text(plan.replace(" native\n", " portable\n"))
+    words = list(words)
+    if "--plan" in words:
+        words[words.index("--plan") + 1] = path
+        return words
+    return [*words, "--plan", path]
+
+
 def run_case(case, worker, target):
     """None when all is well, else why not."""
     with tempfile.TemporaryDirectory(prefix="croft-gpu-") as scratch:
         folder = pathlib.Path(scratch)
         words = shift_plan(case, folder) if case.shift else \
             pack_plan(case, folder) if case.packing else case.words
-        sides = {}
-        for side, more in (("device", ["--target", target, "--check"]),
-                           ("sim", ["--target", "sim"])):
-            sides[side] = case.outputs(folder, side)
-            outputs = [f"{name}={path}" for name, path in sides[side].items()]
-            code, text = worker.run([*words, *outputs, *more])
-            if code == 3 and ("[row-plan-refused]" in text or
-                              (case.packing and "[plan-divergent]" in text)):
-                raise NoPlan
-            if code != 0:
-                return f"{side}: exit {code}: {text.strip()[:2000]}"
-            if side == "device" and target == "cuda" and (case.variant or "") not in text:
-                return f"not `{case.variant}`: {text.strip()[:2000]}"
-        for name, path in sides["device"].items():
-            device, sim = np.load(path), np.load(sides["sim"][name])
-            if not same_bits(device, sim):
-                return f"{name}: the device's bits are not those of the simulator"
+        outputs = [f"{name}=/dev/null" for name in case.outputs(folder, "")]
+        portable = portable_words(words, outputs, folder)
+        if portable is not None and target == "cuda":
+            code, text = worker.run([*words, *(f"{name}={path}" for name, path
+                                               in case.outputs(folder, "native").items()),
+                                     "--target", target, "--check"])
+            refused = "[row-plan-refused]" in text or "[plan-divergent]" in text
+            if code != 0 and not refused:
+                return f"native: exit {code}: {text.strip()[:2000]}"
+        return compare_bits(case, portable or words, worker, target, folder)
+
+
+def compare_bits(case, words, worker, target, folder):
+    """The device and the simulator, by one plan."""
+    sides = {}
+    for side, more in (("device", ["--target", target, "--check"]),
+                       ("sim", ["--target", "sim"])):
+        sides[side] = case.outputs(folder, side)
+        outputs = [f"{name}={path}" for name, path in sides[side].items()]
+        code, text = worker.run([*words, *outputs, *more])
+        if code == 3 and ("[row-plan-refused]" in text or
+                          (case.packing and "[plan-divergent]" in text)):
+            raise NoPlan
+        if code != 0:
+            return f"{side}: exit {code}: {text.strip()[:2000]}"
+        if side == "device" and target == "cuda" and (case.variant or "") not in text:
+            return f"not `{case.variant}`: {text.strip()[:2000]}"
+    for name, path in sides["device"].items():
+        device, sim = np.load(path), np.load(sides["sim"][name])
+        if not same_bits(device, sim):
+            return f"{name}: the device's bits are not those of the simulator"
     return None
 
 

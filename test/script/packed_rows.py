@@ -105,8 +105,8 @@ def edit(plan, rows, elements, width, keep_steps=False):
 
 
 def planned(words, outputs, machine=SM):
-    return croft("plan", *words, *(f"{key}=/dev/null" for key in outputs), "--machine", machine,
-                 "--plan", "row")
+    return croft("plan", *words, *(f"{key}=/dev/null" for key in outputs), "--target", "cpu",
+                 "--machine", machine, "--plan", "row")
 
 
 def check(label, words, outputs, width, rows, elements, keep_steps=False, on_cpu=False,

@@ -75,8 +75,8 @@ def edit(plan, digits, shift, width, keep_steps=True):
 
 
 def planned(words, outputs, machine):
-    return croft("plan", *words, *(f"{key}=/dev/null" for key in outputs), "--machine", machine,
-                 "--plan", "row")
+    return croft("plan", *words, *(f"{key}=/dev/null" for key in outputs), "--target", "cpu",
+                 "--machine", machine, "--plan", "row")
 
 
 def check(name, path, words, width, machine, digits, shift, keep_steps=True, on_cpu=False):
