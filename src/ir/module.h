@@ -346,7 +346,7 @@ ir_constant ir_reduce_identity(const ir_op *reduce);
  * key of the identity. */
 ir_constant ir_zero_key_identity(ir_monoid monoid);
 /* A division by a number that several elements of the result share: by a scalar, or by a tile that
- * has one element along an axis where the dividend has more. What a plan may say `reciprocal` of. */
+ * has one element along an axis where the dividend has more. A plan may say `reciprocal` of it. */
 bool ir_op_shares_divisor(const ir_module *module, const ir_op *op);
 
 /* A tile with axes; without any it is a scalar. */

@@ -53,7 +53,7 @@ static const ir_monoid_info monoid_table[] = {
 };
 
 static const ir_native native_table[] = {
-#define NATIVE(ID, ulps_, below_, above_, near_one_, flushed_, source_)                            \
+#define NATIVE(ID, ulps_, below_, above_, near_one_, flushed_, doc_)                               \
     {.function = IR_##ID,                                                                          \
      .opcode = IR_NATIVE_##ID,                                                                     \
      .ulps = ulps_,                                                                                \
@@ -61,7 +61,7 @@ static const ir_native native_table[] = {
      .above = above_,                                                                              \
      .near_one = near_one_,                                                                        \
      .flushed = flushed_,                                                                          \
-     .source = source_},
+     .doc = doc_},
 #include "ir/native.def"
 #undef NATIVE
 };

@@ -86,7 +86,7 @@ typedef struct ir_native {
     ir_opcode function, opcode; /* exp; native_exp, of level thread */
     double ulps, below, above, near_one;
     bool flushed;
-    const char *source;
+    const char *doc;
 } ir_native;
 
 /* Of a function or of its native op; NULL: there is none. */

@@ -288,4 +288,7 @@ void expand_sweep(expand_state *state, ir_op *sweep);
 /* expand_steps.c: the axis at `depth`, with what stands inside. */
 void expand_sweep_axis(expand_sweep_state *s, expand_place *place, int depth);
 
+/* expand_forms.c: a function or a division; NULL for any other op. */
+ir_value *expand_formed(ir_builder *b, const ir_op *op, ir_value *const *operands);
+
 #endif

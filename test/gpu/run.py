@@ -307,10 +307,11 @@ class NoPlan(Exception):
 
 
 def portable_words(words, outputs, folder):
-    """The command with portable functions in its plan; None where that is no other plan. Native ones
-    have no bits to compare."""
+    """The command with portable functions in its plan; None where that is no other plan. Native
+    ones have no bits to compare."""
+    of_run = ("--offset", "--assume")
     asked = [word for i, word in enumerate(words[1:], 1)
-             if word not in ("--offset", "--assume") and words[i - 1] not in ("--offset", "--assume")]
+             if word not in of_run and words[i - 1] not in of_run]
     plan = subprocess.run([BUILD / "croft", "plan", *asked, *outputs], cwd=ROOT,
                           stdout=subprocess.PIPE, text=True).stdout
     if " native\n" not in plan:
