@@ -54,6 +54,7 @@ check-long: deps-check
 check-gpu:
 	@$(PYTHON) test/gpu/run.py
 	@$(PYTHON) test/gpu/rows.py --no-build
+	@$(PYTHON) test/gpu/native.py
 
 bless: build
 	@$(PYTHON) test/pass/golden.py --bless

@@ -146,4 +146,5 @@ def main(arguments):
     return 0 if passed else 1
 
 
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
