@@ -47,9 +47,8 @@ static bool combine_form_holds(const verify_state *state, const ir_op *op) {
 static void rule_collective_form(verify_state *state, const ir_op *op) {
     const ir_type *from = &op->operands[0]->type, *to = &op->results[0]->type;
     bool fold = op->opcode == IR_FOLD;
-    bool shape =
-        from->form == IR_FORM_SLOTS && (fold ? to->form == IR_FORM_SLOTS && to->slots == 1
-                                             : combine_form_holds(state, op));
+    bool shape = from->form == IR_FORM_SLOTS && (fold ? to->form == IR_FORM_SLOTS && to->slots == 1
+                                                      : combine_form_holds(state, op));
     if (!shape)
         verify_report(state, VERIFY_COLLECTIVE_FORM, op, ir_op_describe(op->opcode)->doc,
                       "`%s` does not take this to that", ir_op_describe(op->opcode)->text);
