@@ -106,15 +106,17 @@ static bool visit_line(void *pointer, ir_op *op) {
     plan_state *p = pointer;
     const char *was = p->anchors[p->next++];
     bool access = op->opcode == IR_LOAD || op->opcode == IR_STORE;
-    ir_plan_kind kind = op->opcode == IR_REDUCE     ? IR_PLAN_REDUCE
-                        : access                    ? IR_PLAN_ACCESS
-                        : op->opcode == IR_CONVERT  ? IR_PLAN_CONVERT
-                        : ir_op_is_math(op->opcode) ? IR_PLAN_MATH
-                                                    : IR_PLAN_KIND_COUNT;
+    ir_plan_kind kind = op->opcode == IR_REDUCE               ? IR_PLAN_REDUCE
+                        : access                              ? IR_PLAN_ACCESS
+                        : op->opcode == IR_CONVERT            ? IR_PLAN_CONVERT
+                        : ir_op_is_math(op->opcode)           ? IR_PLAN_MATH
+                        : ir_op_shares_divisor(p->module, op) ? IR_PLAN_DIV
+                                                              : IR_PLAN_KIND_COUNT;
     if (kind == IR_PLAN_KIND_COUNT)
         return true;
     ir_plan_line *line = ir_plan_add(p->split->arena, p->plan, kind, op->anchor);
     line->width = 1;
+    line->form = kind == IR_PLAN_DIV ? IR_MATH_EXACT : IR_MATH_PORTABLE;
     copy_line(line, ir_plan_find(p->split->plan, kind, was));
     return true;
 }

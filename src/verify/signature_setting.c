@@ -237,7 +237,7 @@ static bool compared(const signature_setting *setting, ir_opcode opcode, signatu
 static signature_value combined(const signature_setting *setting, ir_opcode opcode,
                                 base_dtype dtype, signature_value a, signature_value b) {
     signature_value result;
-    if (!a.known && !b.known && compared(setting, opcode, a, b, &result))
+    if (!(a.known && b.known) && compared(setting, opcode, a, b, &result))
         return result;
     explore_function function = explore_integer_function(opcode);
     if (a.known && b.known && function != NULL && signature_is_constant(setting->table, a.mark) &&

@@ -218,14 +218,23 @@ static ir_opcode joining_opcode(const ir_attributes *attributes, base_dtype dtyp
     return signature_joining_opcode(attributes->monoid, nan, dtype);
 }
 
+static bool is_nan(const signature_tile_run *run, signature element) {
+    double value = 0;
+    return signature_literal_value(run->setting->table, element, &value) && value != value;
+}
+
 /* A sum that ignores NaN compares each element with itself on the way: a partial result that it
- * meets is one source. */
-static signature met_by_reduction(const signature_tile_run *run, const ir_attributes *attributes,
+ * meets is one source, and a literal NaN is the identity. */
+static signature met_by_reduction(const signature_tile_run *run, const ir_op *op,
                                   signature element) {
+    const ir_attributes *attributes = &op->attributes;
     const ir_monoid_info *info = ir_monoid_describe(attributes->monoid);
-    bool compares =
-        (attributes->nan == IR_NAN_IGNORE && info->combine_ignoring_nan == info->combine) ||
-        attributes->zero == IR_ZERO_STRICT;
+    bool ignores = attributes->nan == IR_NAN_IGNORE;
+    bool compares = (ignores && info->combine_ignoring_nan == info->combine) ||
+                    attributes->zero == IR_ZERO_STRICT;
+    ir_constant identity = ir_monoid_identity(attributes->monoid, op->operands[0]->type.dtype);
+    if (compares && ignores && is_nan(run, element))
+        return signature_of_literal(run->setting, &identity).mark;
     return compares ? signature_settled(run->setting->table, element) : element;
 }
 
@@ -260,7 +269,7 @@ static int64_t list_line(const signature_tile_run *run, const ir_op *op, const s
     signature_walk walk = walk_of(from);
     for (int64_t k = 0; k < from->count; k++) {
         if (walk.at[axis] < from->domain[axis] && element_of(&walk, strides) == i)
-            line[count++] = met_by_reduction(run, &op->attributes, from->items[k].mark);
+            line[count++] = met_by_reduction(run, op, from->items[k].mark);
         signature_walk_next(&walk);
     }
     return count;
@@ -300,7 +309,7 @@ static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_ti
     for (int64_t k = 0; k < from->count; k++) {
         if (walk.at[attributes->axis] < from->domain[attributes->axis])
             signature_sum_add(run->setting->table, &sums[element_of(&walk, strides)], opcode, dtype,
-                              met_by_reduction(run, attributes, from->items[k].mark));
+                              met_by_reduction(run, op, from->items[k].mark));
         signature_walk_next(&walk);
     }
     for (int64_t i = 0; i < result->count; i++) {
@@ -319,6 +328,8 @@ static void pass_on(signature_tile_run *run, const ir_op *op, signature_tile *re
     bool compared =
         op->attributes.nan == IR_NAN_IGNORE && base_dtype_is_float(op->operands[0]->type.dtype);
     for (int64_t i = 0; i < result->count && from->domain[op->attributes.axis] > 0; i++) {
+        if (compared && is_nan(run, from->items[i].mark))
+            continue;
         result->items[i] = from->items[i];
         if (compared)
             result->items[i].mark = signature_settled(run->setting->table, from->items[i].mark);

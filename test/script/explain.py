@@ -267,7 +267,8 @@ def pictures():
     case("a_tile_without_an_access_has_no_sectors",
          "no load makes it and no store writes it" in run.out
          and 'class="touched"' not in run.out, run)
-    run = croft("explain", "test/explain/tiles.croft", "--value", "t", "--svg", *ON)
+    run = croft("explain", "test/explain/tiles.croft", "--value", "t", "--svg",
+                "--plan", "row", *ON)
     case("a_tile_of_two_axes_is_drawn", run.code == 0 and "element (7, 15): " in run.out
          and "element (0, 1): step 0, lane 1; byte 4<" in run.out
          and "; byte 60<" in run.out and "in the first step<" in run.out, run)

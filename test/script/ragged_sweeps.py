@@ -106,7 +106,8 @@ def guards(words, plan, machine):
 def check(name, path, n, machine, base, unroll, words, outputs, axis="N", extent=None):
     words = [path, *words]
     files = [f"{output}=/dev/null" for output in outputs]
-    planned = croft("plan", *words, *files, "--machine", machine, "--plan", "row")
+    planned = croft("plan", *words, *files, "--target", "cpu", "--machine", machine, "--plan",
+                    "row")
     for digits in plans_of(base, extent or n, unroll, extent is None):
         label = f"{name}_{n}_{digits.replace(' ', '')}"
         file = SCRATCH / "ragged.plan"
@@ -169,7 +170,7 @@ def check_open():
     for base, unroll in (("slot 4 | lane 32", 1), ("slot 4 | lane 32", 2), ("slot 2 | lane 32", 4),
                          ("slot 8 | lane 32 | subgroup 2", 2), ("lane 32", 16)):
         u = f" | slot {unroll}" if unroll > 1 else ""
-        plan = croft("plan", SOFTMAX, "T=f32", "--machine", "sm_90").out
+        plan = croft("plan", SOFTMAX, "T=f32", "--target", "cpu", "--machine", "sm_90").out
         for keep in ("as planned", "private"):
             edited = with_digits(plan, "N", f"{base}{u} | step *")
             if keep == "private":

@@ -112,7 +112,8 @@ def edit(plan, parts, width, axis="N"):
 
 def planned(label, path, words, outputs, machine, parts, width):
     files = [f"{key}={before}/dev/null" for key, before in outputs.items()]
-    plan = croft("plan", path, *words, *files, "--machine", machine, "--plan", "row")
+    plan = croft("plan", path, *words, *files, "--target", "cpu", "--machine", machine, "--plan",
+                 "row")
     file = SCRATCH / f"{label}.plan"
     file.write_text(edit(plan.out, parts, width))
     return file
@@ -157,7 +158,8 @@ def check_open_widths():
             file = SCRATCH / "open.plan"
             words = [path, *arguments(name, 2, width, "f32", False)]
             files = [f"{key}=/dev/null" for key in outputs_of(name)]
-            plan = croft("plan", *words, *files, "--machine", machine, "--plan", "row")
+            plan = croft("plan", *words, *files, "--target", "cpu", "--machine", machine,
+                         "--plan", "row")
             file.write_text(edit(plan.out, 5, None))
             both(f"{name}_open_{width}_{machine}",
                  [*words, "--machine", machine, "--plan", file, "--check"], outputs_of(name))
