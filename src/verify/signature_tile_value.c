@@ -296,6 +296,13 @@ static void order_results(signature_tile_run *run, const ir_op *op, ir_opcode op
     }
 }
 
+/* max and min that tell the zeros apart end as what a key becomes: one source, no partial result
+ * that another max or min goes on with. */
+static bool has_keys(const ir_attributes *attributes) {
+    return attributes->zero == IR_ZERO_STRICT &&
+           (attributes->monoid == IR_MONOID_MAX || attributes->monoid == IR_MONOID_MIN);
+}
+
 static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_tile *result) {
     const signature_tile *from = signature_tile_of(run, op->operands[0]);
     const ir_attributes *attributes = &op->attributes;
@@ -316,6 +323,8 @@ static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_ti
         signature identity = result->items[i].mark;
         result->items[i] = numbers != NULL ? numbers[i] : signature_nothing(identity);
         result->items[i].mark = signature_sum_mark(run->setting->table, &sums[i], opcode, identity);
+        if (has_keys(attributes))
+            result->items[i].mark = signature_settled(run->setting->table, result->items[i].mark);
     }
     if (run->orders)
         order_results(run, op, opcode, dtype, result, strides);
