@@ -269,9 +269,8 @@ static bool may_be_neutral(const signature_setting *setting, const ir_op *op, si
     } functions[] = {{IR_EXP, exp},   {IR_EXP2, exp2}, {IR_LOG, log},
                      {IR_LOG2, log2}, {IR_TANH, tanh}, {IR_ERF, erf}};
     double value = 0;
-    const ir_native *native = ir_native_find(op->opcode);
-    ir_opcode opcode = native != NULL ? native->function : op->opcode;
-    if (!ir_op_is_math(opcode))
+    ir_opcode opcode = op->opcode;
+    if (!ir_op_is_math(opcode)) /* native forms among them: no pass computes those */
         return false;
     if (!signature_literal_value(setting->table, a.mark, &value))
         return true;

@@ -74,10 +74,28 @@ def plan_words(plan, kernel):
     return words + ["--machine", machine] if machine and machine_runs(machine) else words
 
 
+def portable(croft, path, plan, kernel, folder):
+    """The words of a run whose plan is made for a cpu, with portable functions and exact quotients:
+    only its bits are those of other plans. The planner's own words where it makes no plan."""
+    words = plan_words(plan, kernel)
+    if plan not in TARGETS or folder is None:
+        return words
+    outputs = [f"{name}={before}/dev/null" for name, before, _ in kernel.outputs]
+    machine = words[words.index("--machine") + 1]
+    status, text = run([croft, "plan", str(path), "--plan", "row", "--machine", machine,
+                        "--target", "cpu"] + kernel.arguments + outputs)
+    if status:
+        return words
+    file = pathlib.Path(folder) / "portable.plan"
+    file.write_text(re.sub(r"^(div \S+ +)reciprocal$", r"\1exact", text, flags=re.MULTILINE))
+    words[words.index("--plan") + 1] = str(file)
+    return words
+
+
 def command(croft, path, plan, kernel, folder):
     """The words of one run; outputs go to PLAN.NAME.npy in the folder. `plan` may be a file."""
     words = [croft, "run", str(path), "--check", "--verify-passes"]
-    words += plan_words(plan, kernel) + kernel.arguments
+    words += portable(croft, path, plan, kernel, folder) + kernel.arguments
     for name, before, _ in kernel.outputs:
         target = f"{folder}/{pathlib.Path(plan).stem}.{name}.npy" if folder else "/dev/null"
         words.append(f"{name}={before}{target}")
