@@ -150,8 +150,8 @@ static uint64_t random_of(int round, int64_t symbol) {
 
 /* One symbol in turn is large, two or more whole steps of its axis and a part, the others are
  * small; once all are as long as some loops of kernels that count in steps, every other time so
- * long that a second subgroup has elements of each. LARGE is one register more than four of 8 lanes,
- * and an element: a step that a piece of it begins with is told apart from the next. */
+ * long that a second subgroup has elements of each. LARGE is five registers of 8 lanes and an
+ * element: where the piece behind a step begins is told apart from where the next one does. */
 static void vary_sizes(replay *r, int round) {
     enum { DOUBLED = 3, LARGE = 41 };
     const ir_module *module = r->state->module;
