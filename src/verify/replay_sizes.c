@@ -150,14 +150,15 @@ static uint64_t random_of(int round, int64_t symbol) {
 
 /* One symbol in turn is large, two or more whole steps of its axis and a part, the others are
  * small; once all are as long as some loops of kernels that count in steps, every other time so
- * long that a second subgroup has elements of each. LARGE is five registers of 8 lanes and an
- * element: where the piece behind a step begins is told apart from where the next one does. */
+ * long that a second subgroup has elements of each, or, on one subgroup, that a register more is
+ * whole: where the piece behind a step begins is told apart from where the next one does. */
 static void vary_sizes(replay *r, int round) {
-    enum { DOUBLED = 3, LARGE = 41 };
+    enum { DOUBLED = 3, LARGE = 34, MORE = 7 };
     const ir_module *module = r->state->module;
     int64_t count = module->extents.symbol_count, turn = (round - REPLAY_ROUNDS) % (count + 1);
     int64_t cycle = (round - REPLAY_ROUNDS) / (count + 1);
-    int64_t large = LARGE + (cycle % 2 == 0 ? elements_of_subgroup(module) : 0);
+    int64_t longer = elements_of_subgroup(module) > 0 ? elements_of_subgroup(module) : MORE;
+    int64_t large = LARGE + (cycle % 2 == 0 ? longer : 0);
     for (int64_t i = 0; i < count; i++)
         if (!module->extents.symbols[i].known)
             r->sizes[i] = turn == count ? large + i : small_size(module, random_of(round, i));
