@@ -28,6 +28,20 @@ cli_ranked *cli_candidates_order(base_arena *arena, const planner_search *search
 
 /* ---- text ---- */
 
+bool cli_candidates_taken(base_text *out, const planner_program *program, const char *before) {
+    const layout_extents *pool = &program->state->module->extents;
+    bool taken = false;
+    for (int64_t i = 0; i < pool->symbol_count; i++) {
+        if (pool->symbols[i].known)
+            continue;
+        base_text_format(out, "%s%s = %lld", before, pool->symbols[i].name,
+                         (long long)program->sizes[i].value);
+        before = ", ";
+        taken = true;
+    }
+    return taken;
+}
+
 /* Two digits behind the point. */
 void cli_candidates_amount(base_text *out, double amount, int width) {
     char digits[40];

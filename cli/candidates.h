@@ -14,6 +14,10 @@ typedef struct cli_ranked {
 /* All of the search by price, then as it came to them; what has no price last. */
 cli_ranked *cli_candidates_order(base_arena *arena, const planner_search *search);
 
+/* `with R = 8192, N = 4096`: what is taken for sizes that only the call knows, `before` in front.
+ * False: there are none, and nothing is written. */
+bool cli_candidates_taken(base_text *out, const planner_program *program, const char *before);
+
 /* Two digits behind the point, at least `width` columns. */
 void cli_candidates_amount(base_text *out, double amount, int width);
 /* `memory 62.52 + launch 0.53`, of an estimate that is available. */

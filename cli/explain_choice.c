@@ -81,18 +81,6 @@ static void write_admitted(base_text *out, const planner_report *planning) {
                      planner_obstacle_describe(found->packing)->reason);
 }
 
-static void write_taken(base_text *out, const planner_program *program) {
-    const layout_extents *pool = &program->state->module->extents;
-    const char *before = ", with ";
-    for (int64_t i = 0; i < pool->symbol_count; i++) {
-        if (pool->symbols[i].known)
-            continue;
-        base_text_format(out, "%s%s = %lld", before, pool->symbols[i].name,
-                         (long long)program->sizes[i].value);
-        before = ", ";
-    }
-}
-
 /* What makes a hundredth of the price or more, and the rest together. */
 static void write_causes(base_text *out, const cost_estimate *estimate) {
     double rest = estimate->total;
@@ -123,7 +111,7 @@ static void write_predicted(base_text *out, const planner_report *planning) {
     }
     write_price(out, planning, estimate.total);
     base_text_format(out, " by %s", cost_model_name(planning->model));
-    write_taken(out, planning->program);
+    cli_candidates_taken(out, planning->program, ", with ");
     base_text_string(out, "\n");
     write_label(out, "");
     write_causes(out, &estimate);

@@ -55,16 +55,7 @@ int cli_plan_options(cli_job *job, planner_options *options) {
 /* ---- text ---- */
 
 static void write_sizes(base_text *out, const planner_program *program) {
-    const layout_extents *pool = &program->state->module->extents;
-    const char *before = "# taken for what only the call knows: ";
-    for (int64_t i = 0; i < pool->symbol_count; i++) {
-        if (pool->symbols[i].known)
-            continue;
-        base_text_format(out, "%s%s = %lld", before, pool->symbols[i].name,
-                         (long long)program->sizes[i].value);
-        before = ", ";
-    }
-    if (strcmp(before, ", ") == 0)
+    if (cli_candidates_taken(out, program, "# taken for what only the call knows: "))
         base_text_string(out, "\n");
     if (program->trips_taken)
         base_text_string(out, "# loops whose bounds only the data knows count once\n");
