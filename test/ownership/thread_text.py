@@ -4,7 +4,8 @@ every thread and slot.
     elements = thread_text.stored_elements(text, threads, {"y0": 4})    {"y0": threads x 4, ...}
 
 Understands affine forms, iota, xor, add and constant; a store whose last index is anything else is
-an error. Masks are left out: they say which of the positions write, not what these own.
+an error. Masks are left out: they say which of the positions write, not what these own. A tile that
+is swept in pieces is stored by several ops, each with the slots that follow those of the one before.
 """
 import re
 
@@ -12,7 +13,8 @@ import numpy as np
 
 LANES = 32
 OP = re.compile(r"^ *%(\S+) = (iota|xor|add|constant) (.*?) : \w+(?:\((\d+)\))?", re.MULTILINE)
-STORE = re.compile(r"^ *store %(\w+)\[.*?, ([^,\]]*?)(?: inside)?\]", re.MULTILINE)
+STORE = re.compile(r"^ *store %(\w+)\[.*?, ([^,\]]*?)(?: inside)?\], %(\S+)", re.MULTILINE)
+RESULT = re.compile(r"^ *%(\S+) = .*? : \w+(?:\((\d+)\))?(?: |$)", re.MULTILINE)
 TERM = re.compile(r"^(lane|subgroup|slot)(?:/(\d+))?(?: % (\d+))?\*(-?\d+)$")
 
 
@@ -33,7 +35,7 @@ def affine(text, threads, slots, values):
 
 
 def stored_elements(text, threads, slots_of):
-    """`slots_of`: of each tensor's stores."""
+    """`slots_of`: of each tensor's tile."""
     body = text[text.rindex("\n  }\n"):] if "\n  }\n" in text else text
     values = {}
     for name, opcode, operands, slots in OP.findall(body):
@@ -47,8 +49,17 @@ def stored_elements(text, threads, slots_of):
             if first in values and second in values:
                 values[name] = values[first] ^ values[second] if opcode == "xor" else \
                     values[first] + values[second]
-    return {tensor: affine(index, threads, slots_of[tensor], values)
-            for tensor, index in STORE.findall(body)}
+    slots_of_value = {name: int(slots or 1) for name, slots in RESULT.findall(text)}
+    pieces = {}
+    for tensor, index, value in STORE.findall(body):
+        pieces.setdefault(tensor, []).append((index, slots_of_value.get(value, 1)))
+    stored = {}
+    for tensor, parts in pieces.items():
+        if len(parts) == 1:
+            parts = [(parts[0][0], slots_of[tensor])]
+        stored[tensor] = np.concatenate([affine(index, threads, slots, values)
+                                         for index, slots in parts], axis=1)
+    return stored
 
 
 def mechanisms(text):
