@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PLANS = 256, MOST_WORDS = 64, KERNEL_BYTES = 1 << 16 };
+enum { MOST_PLANS = 256, MOST_WORDS = 96, MOST_HANDED_ON = 8, KERNEL_BYTES = 1 << 16 };
 
 typedef struct plan_arm {
     char text[BENCH_PLAN_BYTES];
@@ -25,7 +25,9 @@ typedef struct plan_arm {
     runtime_module *module;
     runtime_launch launch;
     int64_t words[MOST_WORDS];
-    void *pointers[BENCH_MOST_TENSORS];
+    void *pointers[BENCH_MOST_TENSORS + MOST_HANDED_ON + 1];
+    void **handed_on; /* among them: those that the launches hand on; NULL: there are none */
+    runtime_entry behind[MOST_HANDED_ON]; /* of the launches behind the first */
 } plan_arm;
 
 typedef struct cpu_bench {
@@ -93,6 +95,22 @@ static bool compile(plan_arm *arm, const cpu_bench *bench, const base_source *so
     return false;
 }
 
+/* Memory of what the launches of a plan hand on. */
+static bool hand_on(plan_arm *arm, int tensors) {
+    int64_t bytes = 0;
+    if (arm->compiled.launch_count > MOST_HANDED_ON)
+        return false;
+    for (int i = 0; (bytes = bench_handed_on(&arm->compiled, i)) >= 0; i++) {
+        if (i == MOST_HANDED_ON)
+            return false;
+        arm->pointers[tensors + i] = aligned_alloc(64, ((size_t)bytes + 64) / 64 * 64);
+        if (arm->pointers[tensors + i] == NULL)
+            return false;
+        arm->handed_on = &arm->pointers[tensors];
+    }
+    return true;
+}
+
 /* False: why is printed. To be closed in either case. */
 static bool open_arm(plan_arm *arm, const cpu_bench *bench, runtime_device *device,
                      const base_source *source, const char *path, int side) {
@@ -106,7 +124,11 @@ static bool open_arm(plan_arm *arm, const cpu_bench *bench, runtime_device *devi
     runtime_artifact artifact = {.text = arm->compiled.source_text,
                                  .length = strlen(arm->compiled.source_text),
                                  .entry = arm->compiled.entry,
-                                 .flags = flags};
+                                 .flags = flags,
+                                 .behind = arm->behind,
+                                 .behind_count = arm->compiled.launch_count - 1};
+    for (int i = 1; i < arm->compiled.launch_count && i <= MOST_HANDED_ON; i++)
+        arm->behind[i - 1].name = arm->compiled.launches[i].entry;
     static runtime_report report;
     if (device->vtable->load(device, &artifact, &arm->module, &report) != RUNTIME_OK) {
         printf("%s: %s\n", path, report.text);
@@ -116,6 +138,10 @@ static bool open_arm(plan_arm *arm, const cpu_bench *bench, runtime_device *devi
     bench_words_pack(&arm->compiled, arm->words, &tensors);
     for (int i = 0; i < tensors; i++)
         arm->pointers[i] = bench->memory[side][i];
+    if (!hand_on(arm, tensors)) {
+        printf("%s: more launches than are timed here\n", path);
+        return false;
+    }
     double elements = tensors > 0 ? (double)bench->arrays.bytes[0] : 0;
     arm->launch =
         (runtime_launch){.pointers = arm->pointers, .words = arm->words, .work_ns = elements};
@@ -123,6 +149,8 @@ static bool open_arm(plan_arm *arm, const cpu_bench *bench, runtime_device *devi
 }
 
 static void close_arm(plan_arm *arm) {
+    for (int i = 0; arm->handed_on != NULL && i < MOST_HANDED_ON && arm->handed_on[i] != NULL; i++)
+        free(arm->handed_on[i]);
     if (arm->module != NULL)
         arm->device->vtable->unload(arm->device, arm->module);
     compile_free(&arm->compiled);

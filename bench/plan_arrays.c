@@ -93,6 +93,43 @@ bool bench_plan_read(const char *path, char *room, base_source *plan) {
     return true;
 }
 
+/* Parameter i of those behind the kernel's own: NULL past the end. */
+static const ir_type *handed_on(const compile_result *compiled, int i) {
+    const ir_module *module = compiled->launches[0].module;
+    int at = compiled->tile->parameter_count + i;
+    return at < module->parameter_count ? &module->parameters[at].value->type : NULL;
+}
+
+static int64_t extent_of(const compile_result *compiled, const ir_type *type, int dimension) {
+    int64_t extent = 0;
+    bool fits = layout_extent_evaluate(type->extent[dimension], compiled->bindings.sizes, &extent);
+    return fits ? extent : 0;
+}
+
+int64_t bench_handed_on(const compile_result *compiled, int i) {
+    const ir_type *type = handed_on(compiled, i);
+    if (type == NULL)
+        return -1;
+    int64_t bytes = base_dtype_size(type->dtype);
+    for (int d = 0; d < type->rank; d++)
+        bytes *= extent_of(compiled, type, d);
+    return bytes;
+}
+
+static int pack_handed_on(const compile_result *compiled, int64_t *words) {
+    const ir_type *type;
+    int count = 0;
+    for (int i = 0; (type = handed_on(compiled, i)) != NULL; i++) {
+        int64_t stride = 1;
+        for (int d = type->rank - 1; d >= 0; d--) {
+            words[count + d] = stride;
+            stride *= extent_of(compiled, type, d);
+        }
+        count += type->rank;
+    }
+    return count;
+}
+
 int bench_words_pack(const compile_result *compiled, int64_t *words, int *tensors) {
     const text_bindings *bindings = &compiled->bindings;
     const ir_module *module = compiled->tile;
@@ -112,6 +149,7 @@ int bench_words_pack(const compile_result *compiled, int64_t *words, int *tensor
         count += argument->rank;
         ++*tensors;
     }
+    count += pack_handed_on(compiled, words + count);
     for (int i = 0; i < module->parameter_count; i++) {
         const ir_parameter *parameter = &module->parameters[i];
         float real = (float)parameter->initial.real;

@@ -29,8 +29,11 @@ void bench_arrays_fill(base_dtype dtype, unsigned char *bytes, int64_t count);
  * different orders. `sides`: the bytes of each tensor, for two plans. */
 bool bench_arrays_agree(const bench_arrays *arrays, unsigned char *const *sides[2]);
 /* What a launch is given beside pointers: sizes, strides of dense tensors, scalars by default.
- * Returns how many words; *tensors: how many pointers there are. */
+ * Returns how many words; *tensors: how many pointers to tensors of the kernel there are. Behind
+ * those stand the tensors that its launches hand on, where it has several. */
 int bench_words_pack(const compile_result *compiled, int64_t *words, int *tensors);
+/* Bytes of tensor number i of those that launches hand on; -1 past the end. */
+int64_t bench_handed_on(const compile_result *compiled, int i);
 /* The text of a plan's file, in `room` of BENCH_PLAN_BYTES. */
 bool bench_plan_read(const char *path, char *room, base_source *plan);
 
