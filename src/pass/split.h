@@ -9,8 +9,8 @@
  *
  * A launch has the kernel's parameters and, behind them, one tensor for each reduction that is
  * split: the workspace, which whoever launches allocates once, which needs no zeros, and of which
- * every cell is stored by one launch and read by later ones only. Partial results are combined one
- * after the other, by their numbers.
+ * every cell is stored by one launch and read by later ones only. Partial results are combined by
+ * their numbers: one after the other, or on lanes where there are as many as those.
  *
  * It is no row of passes.def: those lead from a module to a module. What it gives are modules like
  * any other, which the same pipeline takes from level tile to a target. docs/decisions/launches.md.

@@ -5,9 +5,10 @@
  *                                                       axis axis.1   step 16   partial results
  *
  * The launch is anchored by itself, so that its plan is one like any other; a line of the kernel's
- * plan is found by the anchor that the op had there. Partial results are loaded and stored one by
- * one. A value that the launch passes from sweep to sweep is kept as the plan says, or, where
- * the plan has no line, in the first way that there is.
+ * plan is found by the anchor that the op had there. Where there are as many partial results as
+ * lanes they lie on those (`lane 32 | step 2` of 64), else they are loaded one by one. A value that
+ * the launch passes from sweep to sweep is kept as the plan says, or, where the plan has no line,
+ * in the first way that there is.
  */
 #include "analysis/storage.h"
 #include "analysis/sweeps.h"
@@ -58,6 +59,19 @@ static int origin_by_extent(const plan_state *p, const analysis_axis *axis) {
     return s->axis;
 }
 
+/* Partial results lie on as many lanes as a part has, in the order of their numbers. */
+static layout_axis digits_of_partials(const split_state *s) {
+    int64_t lanes = layout_axis_radix(&s->digits, LAYOUT_LANE);
+    layout_axis digits = {.count = 1};
+    bool wide = lanes > 1 && s->parts >= lanes;
+    digits.digits[0] = wide ? (layout_digit){.holder = LAYOUT_LANE, .radix = lanes}
+                            : (layout_digit){.holder = LAYOUT_STEP, .radix = s->parts};
+    if (wide && s->parts > lanes)
+        digits.digits[digits.count++] = (layout_digit){
+            .holder = LAYOUT_STEP, .radix = s->parts / lanes + (s->parts % lanes != 0)};
+    return digits;
+}
+
 static layout_axis digits_of(const plan_state *p, int axis) {
     const split_state *s = p->split;
     const analysis_axis *own = &p->axes.axes[axis];
@@ -77,8 +91,7 @@ static layout_axis digits_of(const plan_state *p, int axis) {
         return s->digits;
     if (line != NULL)
         return line->digits;
-    digits.digits[0] = (layout_digit){.holder = LAYOUT_STEP, .radix = s->parts};
-    return digits;
+    return digits_of_partials(s);
 }
 
 static void add_axes(plan_state *p) {
