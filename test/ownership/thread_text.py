@@ -5,7 +5,8 @@ every thread and slot.
 
 Understands affine forms, iota, xor, add and constant; a store whose last index is anything else is
 an error. Masks are left out: they say which of the positions write, not what these own. A tile that
-is swept in pieces is stored by several ops, each with the slots that follow those of the one before.
+is swept in pieces is stored by several ops, each with the slots that follow those of the one
+before.
 """
 import re
 
