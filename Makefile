@@ -72,7 +72,7 @@ docs: deps-check
 	@build/test/unit_ir_docs write
 
 bench: build
-	@build/bench/bench_rows build/croft
+	@build/bench/bench_rows build/croft; rows=$$?; build/bench/bench_planning && exit $$rows
 
 format:
 	@clang-format -i $(FORMATTED)

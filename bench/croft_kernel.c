@@ -1,6 +1,7 @@
 /* An example, compiled and loaded for one problem: see croft_kernel.h. */
 #include "croft_kernel.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,27 @@ char *bench_example_read(const char *name, size_t *length) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s.croft", CROFT_EXAMPLES, name);
     return bench_text_read(path, length);
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int bench_example_names(char *names[BENCH_EXAMPLES]) {
+    DIR *folder = opendir(CROFT_EXAMPLES);
+    int count = 0;
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        char *dot = strstr(entry->d_name, ".croft");
+        if (dot != NULL && dot[6] == '\0' && count < BENCH_EXAMPLES) {
+            *dot = '\0';
+            names[count++] = strdup(entry->d_name);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    qsort(names, (size_t)count, sizeof *names, compare_names);
+    return count;
 }
 
 static text_argument argument_of(const bench_problem *problem, const bench_parameter *parameter) {

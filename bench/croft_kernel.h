@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-enum { BENCH_WORDS = 64 };
+enum { BENCH_WORDS = 64, BENCH_EXAMPLES = 64 };
 
 typedef struct bench_kernel {
     char *text; /* of the kernel's file */
@@ -33,6 +33,9 @@ char *bench_text_read(const char *path, size_t *length);
 
 /* The same of a file of the examples' folder; NULL when it cannot be read. The caller frees it. */
 char *bench_example_read(const char *name, size_t *length);
+
+/* The examples' names in order, without .croft; the caller frees each. How many there are. */
+int bench_example_names(char *names[BENCH_EXAMPLES]);
 
 /* Compiles the operator's example for the problem's shapes, far enough for the stage, without
  * loading it. False when that failed; the reason is printed to errors. The kernel must be closed in

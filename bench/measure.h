@@ -17,6 +17,10 @@ typedef struct bench_pair {
 /* Monotonic time in seconds. */
 double bench_now(void);
 
+/* Processor time of this thread in seconds: other work on the machine counts as little as it can.
+ */
+double bench_processor_now(void);
+
 /* The median of values[0..count), which it sorts. */
 double bench_median(double *values, int count);
 

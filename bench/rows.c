@@ -13,7 +13,6 @@
 
 #include "runtime/cpu.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
 #include <spawn.h>
@@ -31,7 +30,7 @@
 #define CROFT_BENCH_KERNELS "bench/kernels"
 #endif
 
-enum { THREADS = 2, ROUNDS = 41, COMPILE_RUNS = 101, NAMES = 64 };
+enum { THREADS = 2, ROUNDS = 41, COMPILE_RUNS = 101 };
 
 extern char **environ;
 
@@ -159,27 +158,6 @@ static void bench_own_vectors(runtime_device *plain, runtime_device *unvectorise
 
 /* ---- text to source ---- */
 
-static int compare_names(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int example_names(char *names[NAMES]) {
-    DIR *folder = opendir(CROFT_EXAMPLES);
-    int count = 0;
-    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        char *dot = strstr(entry->d_name, ".croft");
-        if (dot != NULL && dot[6] == '\0' && count < NAMES) {
-            *dot = '\0';
-            names[count++] = strdup(entry->d_name);
-        }
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    qsort(names, (size_t)count, sizeof *names, compare_names);
-    return count;
-}
-
 /* The width N is an argument that may be anything. */
 static bool has_free_width(const char *name) {
     return strcmp(name, "transpose8") != 0 && strcmp(name, "rmsnorm_register") != 0;
@@ -217,8 +195,8 @@ static double time_compile(const char *name, double *greatest) {
 static void bench_compile(void) {
     printf("\ntext to emitted source, N = 4096, median of %d (greatest), gate 10 ms\n",
            COMPILE_RUNS);
-    char *names[NAMES];
-    int count = example_names(names);
+    char *names[BENCH_EXAMPLES];
+    int count = bench_example_names(names);
     for (int i = 0; i < count; i++) {
         double greatest;
         double median = time_compile(names[i], &greatest);
@@ -226,13 +204,6 @@ static void bench_compile(void) {
                verdict(median >= 0.0 && median <= 0.010));
         free(names[i]);
     }
-}
-
-/* Processor time: other work on the machine counts as little as it can. */
-static double processor_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* From text to thread level on sm_90, median; negative when it is refused. */
@@ -250,9 +221,9 @@ static double time_passes(const char *path, const text_argument *arguments, int 
     bool good = text != NULL;
     for (int i = 0; i < COMPILE_RUNS && good; i++) {
         compile_result result;
-        double start = processor_now();
+        double start = bench_processor_now();
         compile_run(&request, &result);
-        times[i] = processor_now() - start;
+        times[i] = bench_processor_now() - start;
         good = result.status == COMPILE_OK;
         compile_free(&result);
     }
