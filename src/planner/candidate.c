@@ -254,47 +254,38 @@ static bool refuse_order(const planner_program *program, const planner_candidate
     return program->canonical && !is_power(c->subgroups);
 }
 
-static int64_t slots_of(const planner_program *program, const planner_candidate *c,
-                        const planner_kept *kept) {
-    int64_t workers = planner_candidate_workers(c);
-    int64_t slots = kept->row ? cost_slots(program->extent, workers, c->vector) : 1;
-    return planner_times(slots, kept->others);
+static int64_t owned_slots(const planner_program *program, const planner_candidate *c) {
+    return cost_slots(program->extent, planner_candidate_workers(c), c->vector);
 }
 
 /* What goes through a pass without being kept: where the row lies in slots, loads of it are asked
  * for at once, of all of it where nothing else is there, else of some; accumulators are as many as
  * the slots of a step. */
-static int64_t passing_slots(const planner_program *program, const planner_candidate *c,
-                             const planner_pass *pass, int64_t kept) {
-    int64_t slots = planner_candidate_slots(program, c);
-    int64_t owned = cost_slots(pass->elements, planner_candidate_workers(c), c->vector);
-    slots = slots < owned ? slots : owned;
-    if (!pass->row)
-        return 2 + pass->reductions;
-    int64_t loads = pass->passing == 0                    ? 0
+static int64_t passing_slots(const planner_candidate *c, const planner_living *living,
+                             int64_t slots, int64_t kept) {
+    if (!living->row)
+        return 2 + living->reductions;
+    int64_t loads = !living->loads                        ? 0
                     : kept > 0 && slots > LOADS_UNDER_WAY ? LOADS_UNDER_WAY
                                                           : slots;
     int64_t few = 2 * c->vector;
-    return (loads > few ? loads : few) + pass->reductions * (c->stepped ? slots : 1);
+    return (loads > few ? loads : few) + living->reductions * (c->stepped ? slots : 1);
 }
 
 /* The most that is kept at one time: what dies in a pass makes room for what the pass makes. With
  * `passing`, and what goes through the pass beside it. */
 static int64_t live_slots(const planner_program *program, const planner_candidate *c,
                           bool passing) {
-    const planner_work *work = c->storages->work;
-    int64_t most = 0;
-    for (int64_t p = 0; p < work->pass_count; p++) {
-        int64_t before = 0, behind = 0;
-        for (int64_t i = 0; i < work->kept_count; i++) {
-            const planner_kept *kept = &work->kept[i];
-            int64_t slots = kept->registers ? slots_of(program, c, kept) : 0;
-            before += kept->from < p && p <= kept->to ? slots : 0;
-            behind += kept->from <= p && p < kept->to ? slots : 0;
-        }
+    const planner_totals *totals = c->storages->totals;
+    int64_t owned = owned_slots(program, c), slots = planner_candidate_slots(program, c), most = 0;
+    slots = slots < owned ? slots : owned;
+    for (int64_t i = 0; i < totals->living_count; i++) {
+        const planner_living *living = &totals->living[i];
+        int64_t before = planner_line_at(living->before, owned);
+        int64_t behind = planner_line_at(living->behind, owned);
         int64_t live = before > behind ? before : behind;
         if (passing)
-            live += passing_slots(program, c, &work->passes[p], live);
+            live += passing_slots(c, living, slots, live);
         most = live > most ? live : most;
     }
     return most;
@@ -307,16 +298,13 @@ int64_t planner_live_slots(const planner_program *program, const planner_candida
 /* Where registers are not documented all tiles count together; else what lives at one time. */
 static bool refuse_budget(const planner_program *program, const planner_candidate *c,
                           int64_t *found, int64_t *limit) {
-    const planner_work *work = c->storages->work;
     const machine *device = program->state->machine;
     if (!runs_teams(program))
         return false;
     *limit = planner_budget(device, planner_candidate_workers(c) * c->packed);
-    *found = 0;
-    for (int64_t i = 0; i < work->kept_count; i++)
-        *found += work->kept[i].registers ? slots_of(program, c, &work->kept[i]) : 0;
-    if (device->capacity.registers > 0)
-        *found = live_slots(program, c, false);
+    *found = device->capacity.registers > 0
+                 ? live_slots(program, c, false)
+                 : planner_line_at(c->storages->totals->registers, owned_slots(program, c));
     return *found > *limit;
 }
 

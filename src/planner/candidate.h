@@ -17,7 +17,7 @@
 #define PLANNER_CANDIDATE_H
 
 #include "planner/cost/cost.h"
-#include "planner/work.h"
+#include "planner/totals.h"
 
 /* Which of the ways that a value may take it does take; each rule falls back on the next way. */
 typedef enum planner_keeping {
@@ -33,9 +33,9 @@ const char *planner_keeping_name(planner_keeping keeping);
 
 /* What a rule makes of all crossing values of a program. */
 typedef struct planner_storages {
-    ir_storage *storage;   /* by crossing */
-    const ir_op **outputs; /* by crossing: the store in whose cells it waits, or NULL */
-    const planner_work *work;
+    ir_storage *storage;          /* by crossing */
+    const ir_op **outputs;        /* by crossing: the store in whose cells it waits, or NULL */
+    const planner_totals *totals; /* of the work that there is then */
 } planner_storages;
 
 typedef enum planner_refusal {

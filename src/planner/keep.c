@@ -119,7 +119,8 @@ planner_storages *planner_storages_find(planner_program *program, planner_keepin
                                         bool stepped) {
     planner_state *state = program->state;
     planner_storages *found = find_storages(state, keeping, stepped_axes(state, stepped));
-    found->work = planner_work_find(program, found->storage, found->outputs);
+    found->totals =
+        planner_totals_find(program, planner_work_find(program, found->storage, found->outputs));
     return found;
 }
 

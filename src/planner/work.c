@@ -12,7 +12,6 @@
 
 #include "analysis/access_width.h"
 #include "analysis/orders.h"
-#include "base/checked.h"
 
 #include <string.h>
 
@@ -22,17 +21,6 @@ enum {
     CLASS_LENGTH = 4096, /* of a size that only the call knows */
     TRIAL_SLOTS = 8      /* the longest runs that accesses are asked for */
 };
-
-static const int64_t far = (int64_t)1 << 56;
-
-int64_t planner_times(int64_t a, int64_t b) {
-    int64_t product;
-    return base_checked_mul(a, b, &product) && product < far ? product : far;
-}
-
-static int64_t plus(int64_t a, int64_t b) {
-    return a < far - b ? a + b : far;
-}
 
 /* ---- sizes ---- */
 
@@ -314,14 +302,14 @@ static void visit(work_state *s, const ir_op *op, bool store, bool waits) {
     int64_t bytes = planner_times(elements, access->bytes);
     int parameter = ir_module_parameter_of(program->state->module, op->operands[0]);
     if (waits) {
-        s->work->array_bytes = plus(s->work->array_bytes, bytes);
+        s->work->array_bytes = planner_plus(s->work->array_bytes, bytes);
     } else if (store) {
-        s->work->write_bytes = plus(s->work->write_bytes, bytes);
+        s->work->write_bytes = planner_plus(s->work->write_bytes, bytes);
     } else if (access->shared) {
-        s->work->shared_read_bytes = plus(s->work->shared_read_bytes, bytes);
+        s->work->shared_read_bytes = planner_plus(s->work->shared_read_bytes, bytes);
     } else {
         int64_t reach = planner_times(access->footprint, access->bytes);
-        s->reads[parameter] = plus(s->reads[parameter], bytes);
+        s->reads[parameter] = planner_plus(s->reads[parameter], bytes);
         s->reach[parameter] = reach > s->reach[parameter] ? reach : s->reach[parameter];
     }
 }
@@ -335,7 +323,7 @@ static void keep(work_state *s, const ir_value *value, ir_storage storage) {
         return;
     pass->arrays++;
     int64_t elements = planner_times(pass->times, pass->elements);
-    s->work->array_bytes = plus(s->work->array_bytes, planner_times(elements, size));
+    s->work->array_bytes = planner_plus(s->work->array_bytes, planner_times(elements, size));
 }
 
 static void need(work_state *s, const ir_value *value);
@@ -503,8 +491,8 @@ planner_work *planner_work_find(planner_program *program, const ir_storage *stor
         add_kept(&s, i);
     for (int i = 0; i < module->parameter_count; i++) {
         int64_t first = s.reads[i] < s.reach[i] ? s.reads[i] : s.reach[i];
-        s.work->read_bytes = plus(s.work->read_bytes, first);
-        s.work->reread_bytes = plus(s.work->reread_bytes, s.reads[i] - first);
+        s.work->read_bytes = planner_plus(s.work->read_bytes, first);
+        s.work->reread_bytes = planner_plus(s.work->reread_bytes, s.reads[i] - first);
     }
     return s.work;
 }

@@ -12,6 +12,7 @@
 #ifndef PLANNER_WORK_H
 #define PLANNER_WORK_H
 
+#include "base/checked.h"
 #include "planner/admit.h"
 #include "planner/cost/cost.h"
 #include "planner/planner_internal.h"
@@ -110,7 +111,17 @@ planner_program *planner_program_begin(planner_state *state, const int64_t *size
 planner_work *planner_work_find(planner_program *program, const ir_storage *storage,
                                 const ir_op *const *outputs);
 
-/* Products of sizes end here; so far past everything that is compared that it does not matter. */
-int64_t planner_times(int64_t a, int64_t b);
+/* Products and sums of sizes end at PLANNER_FAR: so far past everything that is compared that it
+ * does not matter. */
+#define PLANNER_FAR ((int64_t)1 << 56)
+
+static inline int64_t planner_times(int64_t a, int64_t b) {
+    int64_t product;
+    return base_checked_mul(a, b, &product) && product < PLANNER_FAR ? product : PLANNER_FAR;
+}
+
+static inline int64_t planner_plus(int64_t a, int64_t b) {
+    return a < PLANNER_FAR - b ? a + b : PLANNER_FAR;
+}
 
 #endif
