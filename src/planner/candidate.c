@@ -136,6 +136,45 @@ planner_candidate planner_candidate_standard(const planner_program *program) {
     return c;
 }
 
+/* ---- what is kept ---- */
+
+/* What goes through a pass without being kept: where the row lies in slots, loads of it are asked
+ * for at once, of all of it where nothing else is there, else of some; accumulators are as many as
+ * the slots of a step. */
+static int64_t passing_slots(const planner_candidate *c, const planner_living *living,
+                             int64_t slots, int64_t kept) {
+    if (!living->row)
+        return 2 + living->reductions;
+    int64_t loads = !living->loads                        ? 0
+                    : kept > 0 && slots > LOADS_UNDER_WAY ? LOADS_UNDER_WAY
+                                                          : slots;
+    int64_t few = 2 * c->vector;
+    return (loads > few ? loads : few) + living->reductions * (c->stepped ? slots : 1);
+}
+
+/* What dies in a pass makes room for what the pass makes. */
+void planner_candidate_keep(const planner_program *program, planner_candidate *c,
+                            const planner_storages *storages) {
+    const planner_totals *totals = storages->totals;
+    int64_t owned = cost_slots(program->extent, planner_candidate_workers(c), c->vector);
+    int64_t slots = planner_candidate_slots(program, c), most = 0, live = 0;
+    slots = slots < owned ? slots : owned;
+    for (int64_t i = 0; i < totals->living_count; i++) {
+        const planner_living *living = &totals->living[i];
+        int64_t before = planner_line_at(living->before, owned);
+        int64_t behind = planner_line_at(living->behind, owned);
+        int64_t kept = before > behind ? before : behind;
+        int64_t all = kept + passing_slots(c, living, slots, kept);
+        most = kept > most ? kept : most;
+        live = all > live ? all : live;
+    }
+    c->storages = storages;
+    c->live_slots = live;
+    c->kept_slots = program->state->machine->capacity.registers > 0
+                        ? most
+                        : planner_line_at(totals->registers, owned);
+}
+
 /* ---- rules ---- */
 
 int64_t planner_budget(const machine *device, int64_t threads) {
@@ -254,57 +293,13 @@ static bool refuse_order(const planner_program *program, const planner_candidate
     return program->canonical && !is_power(c->subgroups);
 }
 
-static int64_t owned_slots(const planner_program *program, const planner_candidate *c) {
-    return cost_slots(program->extent, planner_candidate_workers(c), c->vector);
-}
-
-/* What goes through a pass without being kept: where the row lies in slots, loads of it are asked
- * for at once, of all of it where nothing else is there, else of some; accumulators are as many as
- * the slots of a step. */
-static int64_t passing_slots(const planner_candidate *c, const planner_living *living,
-                             int64_t slots, int64_t kept) {
-    if (!living->row)
-        return 2 + living->reductions;
-    int64_t loads = !living->loads                        ? 0
-                    : kept > 0 && slots > LOADS_UNDER_WAY ? LOADS_UNDER_WAY
-                                                          : slots;
-    int64_t few = 2 * c->vector;
-    return (loads > few ? loads : few) + living->reductions * (c->stepped ? slots : 1);
-}
-
-/* The most that is kept at one time: what dies in a pass makes room for what the pass makes. With
- * `passing`, and what goes through the pass beside it. */
-static int64_t live_slots(const planner_program *program, const planner_candidate *c,
-                          bool passing) {
-    const planner_totals *totals = c->storages->totals;
-    int64_t owned = owned_slots(program, c), slots = planner_candidate_slots(program, c), most = 0;
-    slots = slots < owned ? slots : owned;
-    for (int64_t i = 0; i < totals->living_count; i++) {
-        const planner_living *living = &totals->living[i];
-        int64_t before = planner_line_at(living->before, owned);
-        int64_t behind = planner_line_at(living->behind, owned);
-        int64_t live = before > behind ? before : behind;
-        if (passing)
-            live += passing_slots(c, living, slots, live);
-        most = live > most ? live : most;
-    }
-    return most;
-}
-
-int64_t planner_live_slots(const planner_program *program, const planner_candidate *candidate) {
-    return live_slots(program, candidate, true);
-}
-
 /* Where registers are not documented all tiles count together; else what lives at one time. */
 static bool refuse_budget(const planner_program *program, const planner_candidate *c,
                           int64_t *found, int64_t *limit) {
-    const machine *device = program->state->machine;
     if (!runs_teams(program))
         return false;
-    *limit = planner_budget(device, planner_candidate_workers(c) * c->packed);
-    *found = device->capacity.registers > 0
-                 ? live_slots(program, c, false)
-                 : planner_line_at(c->storages->totals->registers, owned_slots(program, c));
+    *limit = planner_budget(program->state->machine, planner_candidate_workers(c) * c->packed);
+    *found = c->kept_slots;
     return *found > *limit;
 }
 
@@ -316,34 +311,47 @@ static bool refuse_registers(const planner_program *program, const planner_candi
     threads = ceil_of(threads, THREADS_TOGETHER) * THREADS_TOGETHER;
     *limit = registers / threads / REGISTERS_TOGETHER * REGISTERS_TOGETHER - OWN_REGISTERS;
     *limit = *limit > 1 ? *limit : 1;
-    *found = live_slots(program, c, true);
+    *found = c->live_slots;
     return runs_teams(program) && registers > 0 && *found > *limit;
 }
 
-void planner_candidate_check(const planner_program *program, planner_candidate *candidate) {
-    static rule_function *const rules[] = {
-        [PLANNER_LEGAL] = NULL,
-        [PLANNER_REFUSED_LANES] = refuse_lanes,
-        [PLANNER_REFUSED_GROUP] = refuse_group,
-        [PLANNER_REFUSED_VECTOR] = refuse_vector,
-        [PLANNER_REFUSED_UNROLL] = refuse_unroll,
-        [PLANNER_REFUSED_PACKED] = refuse_packed,
-        [PLANNER_REFUSED_SHARING] = refuse_sharing,
-        [PLANNER_REFUSED_RUNTIME] = refuse_runtime,
-        [PLANNER_REFUSED_SLOTS] = refuse_slots,
-        [PLANNER_REFUSED_STEPS] = refuse_steps,
-        [PLANNER_REFUSED_ORDER] = refuse_order,
-        [PLANNER_REFUSED_BUDGET] = refuse_budget,
-        [PLANNER_REFUSED_REGISTERS] = refuse_registers,
-    };
+static rule_function *const rules[] = {
+    [PLANNER_LEGAL] = NULL,
+    [PLANNER_REFUSED_LANES] = refuse_lanes,
+    [PLANNER_REFUSED_GROUP] = refuse_group,
+    [PLANNER_REFUSED_VECTOR] = refuse_vector,
+    [PLANNER_REFUSED_UNROLL] = refuse_unroll,
+    [PLANNER_REFUSED_PACKED] = refuse_packed,
+    [PLANNER_REFUSED_SHARING] = refuse_sharing,
+    [PLANNER_REFUSED_RUNTIME] = refuse_runtime,
+    [PLANNER_REFUSED_SLOTS] = refuse_slots,
+    [PLANNER_REFUSED_STEPS] = refuse_steps,
+    [PLANNER_REFUSED_ORDER] = refuse_order,
+    [PLANNER_REFUSED_BUDGET] = refuse_budget,
+    [PLANNER_REFUSED_REGISTERS] = refuse_registers,
+};
+
+/* Sets the refusal by the first rule of `first` to end - 1 that refuses. */
+static bool check_rules(const planner_program *program, planner_candidate *candidate, int first,
+                        int end) {
     candidate->refusal = PLANNER_LEGAL;
-    for (int i = PLANNER_LEGAL + 1; i < PLANNER_REFUSAL_COUNT; i++) {
+    for (int i = first; i < end; i++) {
         int64_t found = 0, limit = 0;
         if (!rules[i](program, candidate, &found, &limit))
             continue;
         candidate->refusal = (planner_refusal)i;
         candidate->found = found;
         candidate->limit = limit;
-        return;
+        return false;
     }
+    return true;
+}
+
+bool planner_candidate_check_form(const planner_program *program, planner_candidate *candidate) {
+    return check_rules(program, candidate, PLANNER_LEGAL + 1, PLANNER_REFUSED_BUDGET);
+}
+
+bool planner_candidate_check_storages(const planner_program *program,
+                                      planner_candidate *candidate) {
+    return check_rules(program, candidate, PLANNER_REFUSED_BUDGET, PLANNER_REFUSAL_COUNT);
 }

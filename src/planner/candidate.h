@@ -40,6 +40,7 @@ typedef struct planner_storages {
 
 typedef enum planner_refusal {
     PLANNER_LEGAL,
+    /* for the form */
     PLANNER_REFUSED_LANES,
     PLANNER_REFUSED_GROUP,
     PLANNER_REFUSED_VECTOR,
@@ -50,6 +51,7 @@ typedef enum planner_refusal {
     PLANNER_REFUSED_SLOTS,
     PLANNER_REFUSED_STEPS,
     PLANNER_REFUSED_ORDER,
+    /* for what is kept */
     PLANNER_REFUSED_BUDGET,
     PLANNER_REFUSED_REGISTERS,
     PLANNER_REFUSAL_COUNT
@@ -68,6 +70,9 @@ typedef struct planner_candidate {
     bool stepped;
     planner_keeping keeping;
     const planner_storages *storages;
+    int64_t kept_slots; /* values that a worker keeps in registers: at one time where those of the
+                           machine are documented, else all together */
+    int64_t live_slots; /* that it has at once, loads under way too, at most: an estimate */
     planner_refusal refusal;
     int64_t found, limit; /* of the refusal: limit 0, it has none */
     double price;         /* of the model that was asked for; lower is better */
@@ -77,12 +82,14 @@ typedef struct planner_candidate {
 /* Values that a worker may have where groups have so many threads. */
 int64_t planner_budget(const machine *device, int64_t threads);
 
-/* Values that a worker has at once, at most: an estimate. What is kept from pass to pass and dies
- * in one makes room for what that one makes. */
-int64_t planner_live_slots(const planner_program *program, const planner_candidate *candidate);
+/* Sets the storages and what follows from them. */
+void planner_candidate_keep(const planner_program *program, planner_candidate *candidate,
+                            const planner_storages *storages);
 
-/* Sets refusal, found and limit. The storages must be set. */
-void planner_candidate_check(const planner_program *program, planner_candidate *candidate);
+/* Set refusal, found and limit. False: refused; what is refused for its form, that is for anything
+ * but its storages, needs none. */
+bool planner_candidate_check_form(const planner_program *program, planner_candidate *candidate);
+bool planner_candidate_check_storages(const planner_program *program, planner_candidate *candidate);
 
 /* Workers of a program. */
 int64_t planner_candidate_workers(const planner_candidate *candidate);

@@ -125,7 +125,7 @@ void planner_facts_find(const planner_program *program, const planner_candidate 
     facts->accesses += planner_line_at(totals->arrays, planner_times(s.steps, s.slots));
     facts->private_bytes = planner_line_at(totals->kept_bytes, s.owned);
     facts->private_slots = planner_line_at(totals->kept, s.owned);
-    facts->live_slots = planner_live_slots(program, candidate);
+    facts->live_slots = candidate->live_slots;
     facts->bytes_in_flight = bytes_in_flight(&s, totals);
     set_exchange(&s, totals);
     for (int64_t i = 0; i < totals->access_count; i++)

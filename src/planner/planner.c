@@ -271,7 +271,8 @@ static ir_plan *plan_row(planner_state *state, planner_family family,
     planner_program *program = planner_program_begin(state, options->sizes);
     planner_candidate *standard = &report->chosen;
     *standard = planner_candidate_standard(program);
-    standard->storages = planner_storages_find(program, PLANNER_KEEP_MIXED, standard->stepped);
+    planner_candidate_keep(program, standard,
+                           planner_storages_find(program, PLANNER_KEEP_MIXED, standard->stepped));
     report->program = program;
     program->packing = report->admission.packing;
     report->model = choose_model(program, options, standard);

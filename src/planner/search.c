@@ -27,6 +27,9 @@ typedef struct search_state {
     const cost_coefficients *coefficients;
     planner_search *search;
     planner_storages *storages[2][PLANNER_KEEPING_COUNT]; /* [stepped]; NULL: as an earlier one */
+    int choices[2];                                       /* of them; [stepped] */
+    planner_candidate *forms;                             /* without storages; refused ones too */
+    int64_t form_count, form_capacity;
 } search_state;
 
 /* ---- settings ---- */
@@ -192,50 +195,16 @@ static void find_storages(search_state *s) {
                     same_storages(s, found, s->storages[stepped][earlier]))
                     found = NULL;
             s->storages[stepped][k] = found;
+            s->choices[stepped] += found != NULL;
         }
-}
-
-/* Refused for what it has apart from storage: one rule of storage stands for all. */
-static bool is_general(planner_refusal refusal) {
-    return refusal != PLANNER_LEGAL && refusal < PLANNER_REFUSED_BUDGET;
-}
-
-static void add_candidates(search_state *s, const planner_candidate *form) {
-    planner_search *search = s->search;
-    for (int k = 0; k < PLANNER_KEEPING_COUNT; k++) {
-        planner_candidate candidate = *form;
-        candidate.keeping = (planner_keeping)k;
-        candidate.storages = s->storages[form->stepped][k];
-        if (candidate.storages == NULL)
-            continue;
-        planner_candidate_check(s->program, &candidate);
-        if (candidate.refusal == PLANNER_LEGAL) {
-            cost_estimate estimate =
-                planner_price(s->program, &candidate, search->model, s->coefficients);
-            search->is_time = estimate.is_time;
-            candidate.priced = estimate.available;
-            candidate.price = estimate.total;
-        }
-        BASE_PUSH(s->program->state->arena, search->candidates, search->count, search->capacity,
-                  candidate);
-        if (candidate.priced &&
-            (search->best < 0 || candidate.price < search->candidates[search->best].price))
-            search->best = search->count - 1;
-        if (is_general(candidate.refusal))
-            return;
-    }
 }
 
 /* One step is a row in slots: only who asks for it hears so. */
-static bool is_pointless(const search_state *s, const planner_candidate *form) {
-    const planner_setting *setting = s->setting;
-    planner_candidate trial = *form;
-    if (setting->stepped == 1 || setting->unroll > 1)
-        return false;
-    for (int k = 0; k < PLANNER_KEEPING_COUNT && trial.storages == NULL; k++)
-        trial.storages = s->storages[1][k];
-    planner_candidate_check(s->program, &trial);
-    return trial.refusal == PLANNER_REFUSED_STEPS;
+static void add_form(search_state *s, planner_candidate form) {
+    planner_candidate_check_form(s->program, &form);
+    bool asked = s->setting->stepped == 1 || s->setting->unroll > 1;
+    if (form.refusal != PLANNER_REFUSED_STEPS || asked)
+        BASE_PUSH(s->program->state->arena, s->forms, s->form_count, s->form_capacity, form);
 }
 
 static void add_forms(search_state *s, planner_candidate form) {
@@ -243,13 +212,55 @@ static void add_forms(search_state *s, planner_candidate form) {
     choice_list unrolls = powers(runs_teams(s) ? 4 : 8, setting->unroll);
     form.unroll = 1;
     if (setting->stepped != 1 && setting->unroll <= 1)
-        add_candidates(s, &form);
+        add_form(s, form);
     form.stepped = true;
     for (int u = 0; setting->stepped != 0 && u < unrolls.count; u++) {
         form.unroll = unrolls.value[u];
-        if (!is_pointless(s, &form))
-            add_candidates(s, &form);
+        add_form(s, form);
     }
+}
+
+static void add_candidate(search_state *s, planner_candidate candidate) {
+    planner_search *search = s->search;
+    if (candidate.refusal == PLANNER_LEGAL) {
+        cost_estimate estimate =
+            planner_price(s->program, &candidate, search->model, s->coefficients);
+        search->is_time = estimate.is_time;
+        candidate.priced = estimate.available;
+        candidate.price = estimate.total;
+    }
+    search->candidates[search->count++] = candidate;
+    if (candidate.priced &&
+        (search->best < 0 || candidate.price < search->candidates[search->best].price))
+        search->best = search->count - 1;
+}
+
+/* Where the form is refused, one rule of storage stands for all. */
+static void add_candidates(search_state *s, const planner_candidate *form) {
+    for (int k = 0; k < PLANNER_KEEPING_COUNT; k++) {
+        planner_candidate candidate = *form;
+        const planner_storages *storages = s->storages[form->stepped][k];
+        if (storages == NULL)
+            continue;
+        candidate.keeping = (planner_keeping)k;
+        candidate.storages = storages;
+        if (form->refusal != PLANNER_LEGAL) {
+            add_candidate(s, candidate);
+            return;
+        }
+        planner_candidate_keep(s->program, &candidate, storages);
+        planner_candidate_check_storages(s->program, &candidate);
+        add_candidate(s, candidate);
+    }
+}
+
+static void price_forms(search_state *s) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < s->form_count; i++)
+        most += s->forms[i].refusal == PLANNER_LEGAL ? s->choices[s->forms[i].stepped] : 1;
+    s->search->candidates = BASE_NEW_ARRAY(s->program->state->arena, planner_candidate, most);
+    for (int64_t i = 0; i < s->form_count; i++)
+        add_candidates(s, &s->forms[i]);
 }
 
 /* Models of their own are named as what they model. */
@@ -338,6 +349,7 @@ planner_search *planner_search_run(planner_program *program, const planner_setti
                 add_forms(&s, form);
             }
     }
+    price_forms(&s);
     if (s.search->best >= 0 && s.search->is_time)
         settle(&s);
     return s.search;

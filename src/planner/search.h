@@ -28,7 +28,7 @@ bool planner_setting_is_free(const planner_setting *setting);
 
 typedef struct planner_search {
     planner_candidate *candidates; /* in the order of the search, refused ones too */
-    int64_t count, capacity;
+    int64_t count;
     int64_t best; /* -1: none is legal and priced */
     bool is_time; /* prices are times, not scores */
     cost_model model;
