@@ -11,7 +11,7 @@
 #include "planner/candidate.h"
 #include "planner/cost/cost.h"
 
-/* The candidate's storages must be set; legal or not. */
+/* planner_candidate_keep must have set the candidate's storages; legal or not. */
 void planner_facts_find(const planner_program *program, const planner_candidate *candidate,
                         cost_facts *facts);
 
