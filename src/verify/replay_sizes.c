@@ -128,6 +128,24 @@ static int64_t elements_of_subgroup(const ir_module *module) {
     return most;
 }
 
+/* The most elements of an axis that a team has in one register or vector of each lane, where a step
+ * has several of those: a sweep's pieces behind the last whole step; 0: a step has one. */
+static int64_t elements_of_piece(const ir_module *module) {
+    int64_t most = 0;
+    for (int i = 0; i < module->axis_count; i++) {
+        const layout_axis *digits = &module->axes[i].digits;
+        int k = digits->count;
+        while (k > 0 && !module->axes[i].is_program &&
+               (digits->digits[k - 1].holder == LAYOUT_STEP ||
+                digits->digits[k - 1].holder == LAYOUT_SLOT))
+            k--;
+        bool several = k < digits->count && digits->digits[k].holder == LAYOUT_SLOT;
+        int64_t weight = several ? layout_axis_digit_weight(digits, k) : 0;
+        most = weight > most ? weight : most;
+    }
+    return most;
+}
+
 /* Whole steps of a long axis: halves of which are halved again, where the tile program does so. */
 static int64_t long_steps(const ir_region *region) {
     enum { USUAL = 2, HALVED = 5 };
@@ -148,17 +166,21 @@ static uint64_t random_of(int round, int64_t symbol) {
     return base_hash_bytes(BASE_HASH_START, words, sizeof words) >> 8;
 }
 
-/* One symbol in turn is large, two or more whole steps of its axis and a part, the others are
- * small; once all are as long as some loops of kernels that count in steps, every other time so
- * long that a second subgroup has elements of each, or, on one subgroup, that a register more is
- * whole: where the piece behind a step begins is told apart from where the next one does. */
+/* One symbol in turn is large, two or more whole steps of its axis and a part, every other time
+ * with two pieces between; the others are small. Once all are as long as some loops of kernels that
+ * count in steps, every other time so long that a second subgroup has elements of each, or, on one
+ * subgroup, that a register more is whole (where the piece behind a step begins is told apart from
+ * where the next one does), or two pieces and a part without a whole step before. */
 static void vary_sizes(replay *r, int round) {
-    enum { DOUBLED = 3, LARGE = 34, MORE = 7 };
+    enum { DOUBLED = 3, LARGE = 34, MORE = 7, PART = 3, PARTS = 4, KINDS = 3 };
     const ir_module *module = r->state->module;
     int64_t count = module->extents.symbol_count, turn = (round - REPLAY_ROUNDS) % (count + 1);
     int64_t cycle = (round - REPLAY_ROUNDS) / (count + 1);
     int64_t longer = elements_of_subgroup(module) > 0 ? elements_of_subgroup(module) : MORE;
-    int64_t large = LARGE + (cycle % 2 == 0 ? longer : 0);
+    int64_t pieces = 2 * elements_of_piece(module);
+    int64_t large = pieces > 0 && cycle % KINDS == KINDS - 1 ? pieces + PART
+                    : cycle % 2 == 0                         ? LARGE + longer
+                                                             : LARGE;
     for (int64_t i = 0; i < count; i++)
         if (!module->extents.symbols[i].known)
             r->sizes[i] = turn == count ? large + i : small_size(module, random_of(round, i));
@@ -168,7 +190,8 @@ static void vary_sizes(replay *r, int round) {
     int64_t step = step_of(module, turn, &programs);
     int64_t known = known_extent(module, cycle); /* so that programs come to its end, and beyond */
     int64_t steps = module->implements != NULL ? long_steps(&module->implements->body) : 2;
-    r->sizes[turn] = !programs ? steps * step + 3 + round % 4 : known > 0 ? known + 1 : step + 4;
+    int64_t elements = steps * step + (cycle % 2 == 0 ? pieces : 0) + PART + round % PARTS;
+    r->sizes[turn] = !programs ? elements : known > 0 ? known + 1 : step + 4;
     for (int doubled = 0; doubled < DOUBLED && is_short(r, turn, step); doubled++)
         r->sizes[turn] *= 2; /* half of it, for one, may be the extent */
 }
