@@ -62,8 +62,9 @@ static const struct {
     {IR_SHR, 0, false, false, false},       {IR_AND, 1, true, false, true},
 };
 
-static ir_value *neutral_operand(const ir_op *op) {
+static ir_value *neutral_operand(const ir_op *op, ir_level level) {
     const base_dtype dtype = op->results[0]->type.dtype;
+    bool begins = level == IR_THREAD && base_dtype_is_float(dtype); /* 1.0 * x: a product's first */
     for (size_t i = 0; i < sizeof neutrals / sizeof neutrals[0]; i++) {
         if (neutrals[i].opcode != op->opcode ||
             (base_dtype_is_float(dtype) && !neutrals[i].floats) ||
@@ -71,7 +72,7 @@ static ir_value *neutral_operand(const ir_op *op) {
             continue;
         if (is_number(op->operands[1], neutrals[i].neutral))
             return op->operands[0];
-        if (neutrals[i].left && is_number(op->operands[0], neutrals[i].neutral))
+        if (neutrals[i].left && !begins && is_number(op->operands[0], neutrals[i].neutral))
             return op->operands[1];
     }
     return NULL;
@@ -122,7 +123,7 @@ static ir_value *identity_operand(const fold_state *state, const ir_op *op) {
     else if (op->opcode == IR_SELECT && op->operands[1] == op->operands[2])
         same = op->operands[1];
     else if (op->operand_count == 2 && op->result_count == 1) {
-        same = neutral_operand(op);
+        same = neutral_operand(op, state->module->level);
         same = same == NULL ? same_operands(op) : same;
     } else if (op->opcode == IR_BROADCAST || op->opcode == IR_BITCAST) {
         same = op->operands[0];

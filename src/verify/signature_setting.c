@@ -99,7 +99,11 @@ signature_value signature_parameter(const signature_setting *setting, int parame
 
 signature_value signature_of_number(const signature_setting *setting, int64_t number) {
     return (signature_value){
-        .mark = signature_number(setting->table, number), .known = true, .number = number};
+        .mark = signature_number(setting->table, number),
+        .known = true,
+        .number = number,
+        .literal = number == 0, /* an axis of one element has no other, x - x no other */
+    };
 }
 
 signature_value signature_of_literal(const signature_setting *setting,
@@ -130,7 +134,7 @@ static signature_value numbered(const signature_setting *setting, signature mark
     if (!signature_is_constant(setting->table, mark))
         return (signature_value){.mark = mark, .known = true, .number = number};
     signature_value value = signature_of_number(setting, number);
-    value.literal = literal;
+    value.literal = value.literal || literal;
     return value;
 }
 
@@ -214,7 +218,7 @@ static signature_value decided(const signature_setting *setting, ir_opcode opcod
     if (compared || a.mark == SIGNATURE_CONSTANT || b.mark == SIGNATURE_CONSTANT)
         return (signature_value){.mark = SIGNATURE_CONSTANT, .known = true, .number = number};
     signature_value value = signature_of_number(setting, number);
-    value.literal = a.literal && b.literal;
+    value.literal = value.literal || (a.literal && b.literal);
     return value;
 }
 

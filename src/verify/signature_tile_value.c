@@ -40,15 +40,22 @@ static signature_walk walk_of(const signature_tile *tile) {
 }
 
 /* ---- leaves ---- */
+/* A size that all calls share may be written as a literal. */
+static signature_value size_value(const signature_tile_run *run, const layout_extent *extent) {
+    int64_t size = 0;
+    if (!layout_extent_evaluate(extent, run->setting->sizes, &size))
+        return signature_nothing(SIGNATURE_UNKNOWN);
+    signature_value value = signature_of_number(run->setting, size);
+    value.literal = layout_extent_known(&run->module->extents, extent, &size);
+    return value;
+}
+
 static signature_value leaf_value(signature_tile_run *run, const ir_op *op, int64_t element,
                                   int64_t extent) {
-    int64_t size = 0;
     if (op->opcode == IR_CONSTANT)
         return signature_of_literal(run->setting, &op->attributes.constant);
     if (op->opcode == IR_SIZE)
-        return layout_extent_evaluate(op->attributes.extent, run->setting->sizes, &size)
-                   ? signature_of_number(run->setting, size)
-                   : signature_nothing(SIGNATURE_UNKNOWN);
+        return size_value(run, op->attributes.extent);
     if (op->opcode == IR_PARAMETER)
         return signature_parameter(run->setting, op->attributes.parameter,
                                    op->results[0]->type.dtype);
@@ -223,6 +230,13 @@ static bool is_nan(const signature_tile_run *run, signature element) {
     return signature_literal_value(run->setting->table, element, &value) && value != value;
 }
 
+/* max and min that tell the zeros apart end as what a key becomes: one source, no partial result
+ * that another max or min goes on with. */
+static bool has_keys(const ir_attributes *attributes) {
+    return attributes->zero == IR_ZERO_STRICT &&
+           (attributes->monoid == IR_MONOID_MAX || attributes->monoid == IR_MONOID_MIN);
+}
+
 /* A sum that ignores NaN compares each element with itself on the way: a partial result that it
  * meets is one source, and a literal NaN is the identity. */
 static signature met_by_reduction(const signature_tile_run *run, const ir_op *op,
@@ -235,6 +249,8 @@ static signature met_by_reduction(const signature_tile_run *run, const ir_op *op
     ir_constant identity = ir_monoid_identity(attributes->monoid, op->operands[0]->type.dtype);
     if (compares && ignores && is_nan(run, element))
         return signature_of_literal(run->setting, &identity).mark;
+    if (has_keys(attributes) && signature_is_constant(run->setting->table, element))
+        return SIGNATURE_CONSTANT; /* its key */
     return compares ? signature_settled(run->setting->table, element) : element;
 }
 
@@ -294,13 +310,6 @@ static void order_results(signature_tile_run *run, const ir_op *op, ir_opcode op
         if (run->notes)
             signature_order_note(run->setting->table, *mark, order != IR_ORDER_TREE);
     }
-}
-
-/* max and min that tell the zeros apart end as what a key becomes: one source, no partial result
- * that another max or min goes on with. */
-static bool has_keys(const ir_attributes *attributes) {
-    return attributes->zero == IR_ZERO_STRICT &&
-           (attributes->monoid == IR_MONOID_MAX || attributes->monoid == IR_MONOID_MIN);
 }
 
 static void reduce_floats(signature_tile_run *run, const ir_op *op, signature_tile *result) {
