@@ -6,12 +6,7 @@
 #include "ir/builder.h"
 #include "pass/pass.h"
 
-enum {
-    EXPAND_MAX_AXES = 32,
-    EXPAND_MAX_REDUCES = 64,
-    EXPAND_MAX_SCRATCH = 256,
-    EXPAND_MAX_PIECES = 8 /* all of 64 slots, 6 halves, and what is guarded */
-};
+enum { EXPAND_MAX_AXES = 32, EXPAND_MAX_REDUCES = 64, EXPAND_MAX_SCRATCH = 256 };
 
 /* The scratch array of a reduction over several subgroups, a cell for each partial result; or of a
  * conversion, a cell for each element. */
@@ -47,8 +42,8 @@ typedef struct expand_axis {
     ir_list lane_bits;        /* masks of the lane number: what its lane digits count */
     ir_affine partials;       /* the subgroups that hold different elements, by slot, of the own
                                  program */
-    bool cut, known; /* its pieces have different slots; they are those of a known extent */
-    expand_piece pieces[EXPAND_MAX_PIECES]; /* of an open extent: all slots, then single chunks */
+    bool cut, known;      /* its pieces have different slots; they are those of a known extent */
+    expand_piece *pieces; /* of an open extent: all slots, then single chunks */
     int piece_count;
     const layout_axis *digits;  /* of the piece that is expanded; NULL: the module's */
     bool scattered;             /* its slots are no digits */
@@ -116,7 +111,7 @@ void expand_programs_end(expand_state *state);
 
 /* expand_pieces.c: decides which axes are cut, and where. */
 void expand_pieces(expand_state *state, const ir_region *mapped);
-/* The axis in a piece: what state->axis holds while the piece is expanded. */
+/* expand_narrow.c. The axis in a piece: what state->axis holds while the piece is expanded. */
 expand_axis expand_piece_axis(expand_state *state, int axis, int piece);
 /* Room for the pieces of a kept tile, and its arrays; false where its axes are not cut. */
 bool expand_declare_pieces(expand_state *state, const ir_value *mapped);

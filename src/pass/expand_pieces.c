@@ -7,77 +7,51 @@
  *     slot 12       elements 1536 + lane*4 + subgroup*128 < 1      the guarded rest
  *
  * Steps of all slots come first. Where the most significant digits of a chunk are slots, what is
- * left is cut into halves of it that are full, each a piece of its own with half the slots; the
- * smallest chunk that is left in part is guarded, with those slots alone that some lane fills. Of
- * an extent that comes when the kernel runs, single chunks are a loop, the guarded one behind it.
+ * left is cut into parts of it that are full, each a piece of its own with as many slots less:
+ * thirds, fifths and so on where their number has an odd factor, then halves; the smallest chunk
+ * that is left in part is guarded, with those slots alone that some lane fills. Of an extent that
+ * comes when the kernel runs, single chunks are a loop, the guarded one behind it.
  *
- * A piece is expanded as a sweep over an axis with fewer slots; what is kept of it has registers,
- * or an array, of its own. An axis is not cut where one of its tiles is needed as a whole
- * (conversions, loops and branches of the kernel), where sweeps that share it end at different
- * places, where it is reduced in an order other than the plan's own, and where it is shifted.
+ * A piece is expanded as a sweep over an axis with fewer slots (expand_narrow.c). An axis is not
+ * cut where one of its tiles is needed as a whole (conversions, loops and branches of the kernel),
+ * where sweeps that share it end at different places, where it is reduced in an order other than
+ * the plan's own, and where it is shifted.
  */
 #include "pass/expand_internal.h"
 
-/* ---- fewer slots ---- */
-
-/* Digits with the slots below `slots` alone; false where they cannot be written. */
-static bool narrow_digits(const layout_axis *digits, int64_t times, layout_axis *narrow) {
-    *narrow = *digits;
-    narrow->count = 0;
-    int64_t left = times;
-    bool stepped = false;
-    for (int i = digits->count - 1; i >= 0; i--)
-        stepped = stepped || digits->digits[i].holder == LAYOUT_STEP;
-    if (!stepped && digits->count == LAYOUT_MAX_DIGITS)
-        return false;
-    for (int i = 0; i < digits->count; i++) {
-        narrow->digits[narrow->count] = digits->digits[i];
-        narrow->digits[narrow->count++].stride = layout_axis_digit_stride(digits, i);
-    }
-    for (int i = narrow->count - 1; i >= 0 && left > 1; i--) {
-        layout_digit *digit = &narrow->digits[i];
-        if (digit->holder == LAYOUT_STEP) {
-            digit->radix *= times;
-        } else {
-            int64_t cut = digit->radix < left ? digit->radix : left;
-            digit->radix /= cut;
-            left /= cut;
-        }
-    }
-    if (!stepped)
-        narrow->digits[narrow->count++] =
-            (layout_digit){.holder = LAYOUT_STEP, .radix = times, .stride = 1};
-    return true;
-}
-
-/* The form for slots below a power of two. */
-static ir_affine narrow_affine(const ir_affine *affine, int slots) {
-    ir_affine narrow = {0};
-    for (int i = 0; i < affine->count; i++) {
-        ir_term term = affine->terms[i];
-        if (term.holder == LAYOUT_SLOT && term.divide >= slots)
-            continue;
-        if (term.holder == LAYOUT_SLOT && term.modulus != 0 && term.divide * term.modulus >= slots)
-            term.modulus = 0;
-        ir_affine_add(&narrow, term);
-    }
-    return narrow;
-}
+/* ---- parts of the slots ---- */
 
 /* The first position of the upper half of the slots. */
 static int64_t upper_half(const expand_axis *axis, int slots) {
     return ir_affine_at(&axis->affine, (ir_position){.slot = slots / 2});
 }
 
-/* The slots of the smallest full piece: halves of the slots are halves of the chunk. */
+/* Equal parts of the slots are equal parts of the chunk, one behind the other. */
+static bool are_parts(const expand_axis *axis, int parts) {
+    if (axis->slots % parts != 0 || axis->chunk % parts != 0)
+        return false;
+    for (int i = 1; i < parts; i++)
+        if (ir_affine_at(&axis->affine, (ir_position){.slot = axis->slots / parts * i}) !=
+            axis->chunk / parts * i)
+            return false;
+    return true;
+}
+
+/* The slots of the smallest full piece. */
 static int smallest_slots(const expand_axis *axis) {
-    int slots = axis->slots;
-    int64_t chunk = axis->chunk;
-    while (slots % 2 == 0 && chunk % 2 == 0 && upper_half(axis, slots) == chunk / 2) {
-        slots /= 2;
-        chunk /= 2;
-    }
-    return slots;
+    int parts = axis->slots;
+    while (parts > 1 && !are_parts(axis, parts))
+        parts--;
+    return axis->slots / parts;
+}
+
+/* Into how many parts so many smallest pieces are cut next: an odd number of them first, so that a
+ * state that is folded for the parts is folded as all of it would be. */
+static int next_parts(int pieces) {
+    int odd = pieces;
+    while (odd % 2 == 0)
+        odd /= 2;
+    return odd > 1 ? odd : 2;
 }
 
 /* ---- which axes ---- */
@@ -150,6 +124,16 @@ static void add_piece(expand_axis *axis, expand_piece piece) {
         axis->pieces[axis->piece_count++] = piece;
 }
 
+/* Full chunks: steps where the axis has some, else each a piece of its own, which has registers. */
+static void add_full(expand_axis *axis, expand_piece piece, bool stepped) {
+    expand_piece one = piece;
+    one.steps = 1;
+    for (int64_t i = 0; !stepped && i < piece.steps; i++, one.first++)
+        add_piece(axis, one);
+    if (stepped)
+        add_piece(axis, piece);
+}
+
 /* Slots that some lane fills with an element below `rest`. */
 static int filled_slots(const expand_axis *axis, int slots, int64_t rest) {
     while (slots % 2 == 0 && upper_half(axis, slots) >= rest)
@@ -157,19 +141,23 @@ static int filled_slots(const expand_axis *axis, int slots, int64_t rest) {
     return slots;
 }
 
-static void find_known(expand_axis *axis, int64_t bound) {
-    int least = axis->cut ? smallest_slots(axis) : axis->slots;
+static void find_known(expand_axis *axis, int64_t bound, bool stepped) {
+    int slots = axis->slots, least = axis->cut ? smallest_slots(axis) : slots;
     int64_t chunk = axis->chunk, at = bound / chunk * chunk;
-    add_piece(axis, (expand_piece){.slots = axis->slots, .chunk = chunk, .steps = bound / chunk});
-    for (int slots = axis->slots / 2; slots >= least; slots /= 2) {
-        chunk /= 2;
+    add_piece(axis, (expand_piece){.slots = slots, .chunk = chunk, .steps = bound / chunk});
+    while (slots > least) {
+        int parts = next_parts(slots / least);
+        slots /= parts;
+        chunk /= parts;
         int64_t steps = (bound - at) / chunk;
-        add_piece(axis, (expand_piece){
-                            .slots = slots, .chunk = chunk, .first = at / chunk, .steps = steps});
+        add_full(
+            axis,
+            (expand_piece){.slots = slots, .chunk = chunk, .first = at / chunk, .steps = steps},
+            stepped);
         at += steps * chunk;
     }
     int64_t rest = bound - at;
-    int slots = axis->cut ? filled_slots(axis, least, rest) : axis->slots;
+    slots = axis->cut ? filled_slots(axis, slots, rest) : slots;
     add_piece(axis, (expand_piece){.slots = slots,
                                    .chunk = chunk,
                                    .first = at / chunk,
@@ -183,10 +171,11 @@ static void find_pieces(expand_state *state, int i, bool limited) {
     bool stepped = layout_axis_has(&owner->digits, LAYOUT_STEP);
     int64_t bound;
     axis->cut = axis->cut && (!limited || stepped);
+    axis->pieces = BASE_NEW_ARRAY(state->module->arena, expand_piece, axis->slots + 2);
     bool known = layout_extent_known(&state->module->extents, owner->extent, &bound);
     if (known && !(axis->cut && limited)) {
         axis->known = true;
-        find_known(axis, bound);
+        find_known(axis, bound, stepped);
     } else if (axis->cut) {
         axis->pieces[0] = (expand_piece){.slots = axis->slots, .chunk = axis->chunk};
         int least = smallest_slots(axis);
@@ -206,7 +195,7 @@ void expand_pieces(expand_state *state, const ir_region *mapped) {
         expand_axis *axis = &state->axis[i];
         const ir_axis *owner = &state->module->axes[i];
         axis->cut = axis->spread && !owner->is_program && axis->constant == 0 &&
-                    owner->digits.shift == NULL && (axis->slots & (axis->slots - 1)) == 0;
+                    owner->digits.shift == NULL;
     }
     look_at_region(&search, mapped);
     for (int i = 0; i < state->module->axis_count; i++) {
@@ -215,70 +204,4 @@ void expand_pieces(expand_state *state, const ir_region *mapped) {
         if (search.whole[i] || search.limited[i])
             find_pieces(state, i, search.limited[i]);
     }
-}
-
-/* ---- in a piece ---- */
-
-expand_axis expand_piece_axis(expand_state *state, int axis, int piece) {
-    expand_axis narrow = state->axis[axis];
-    const expand_piece *of = &narrow.pieces[piece];
-    layout_axis *digits = BASE_NEW(state->module->arena, layout_axis);
-    int64_t times = narrow.chunk / of->chunk;
-    narrow.scattered = of->slots * times != narrow.slots ||
-                       !narrow_digits(&state->module->axes[axis].digits, times, digits);
-    narrow.digits = digits;
-    narrow.affine = narrow_affine(&narrow.affine, of->slots);
-    narrow.slots = of->slots;
-    narrow.chunk = of->chunk;
-    if (narrow.cut && (narrow.known || piece > 0))
-        narrow.cells =
-            layout_extent_constant(&state->module->extents, narrow.known ? of->steps : times);
-    return narrow;
-}
-
-static int cut_axis(const expand_state *state, const ir_value *mapped) {
-    for (int i = 0; i < mapped->type.rank; i++)
-        if (mapped->layout.axis[i] >= 0 && state->axis[mapped->layout.axis[i]].cut)
-            return mapped->layout.axis[i];
-    return -1;
-}
-
-bool expand_declare_pieces(expand_state *state, const ir_value *mapped) {
-    int axis = cut_axis(state, mapped);
-    if (axis < 0)
-        return false;
-    expand_axis whole = state->axis[axis];
-    ir_value **kept = BASE_NEW_ARRAY(state->module->arena, ir_value *, EXPAND_MAX_PIECES);
-    state->pieces[mapped->number] = kept;
-    for (int p = 0; p < whole.piece_count && mapped->storage == IR_STORAGE_PRIVATE; p++) {
-        state->axis[axis] = expand_piece_axis(state, axis, p);
-        kept[p] = expand_declare_array(state, mapped);
-        state->axis[axis] = whole;
-    }
-    return true;
-}
-
-/* Runs of `width` slots, or lanes, come to neighbours. */
-static bool has_runs(const ir_access *access, layout_holder holder, int64_t count) {
-    for (int d = 0; d < access->rank; d++)
-        for (int64_t i = 0; i < count; i++) {
-            int64_t behind = i % access->width, first = i - behind;
-            ir_position here = {.slot = i}, start = {.slot = first};
-            if (holder == LAYOUT_LANE) {
-                here = (ir_position){.lane = i};
-                start = (ir_position){.lane = first};
-            }
-            if (ir_affine_at(&access->index[d].affine, here) -
-                    ir_affine_at(&access->index[d].affine, start) !=
-                (d + 1 == access->rank ? behind : 0))
-                return false;
-        }
-    return count % access->width == 0;
-}
-
-void expand_piece_width(const expand_state *state, int axis, ir_access *access, int slots) {
-    bool narrow = axis >= 0 && state->axis[axis].digits != NULL;
-    while (narrow && access->width > 1 && !has_runs(access, LAYOUT_SLOT, slots) &&
-           !has_runs(access, LAYOUT_LANE, ir_module_subgroup_lanes(state->module)))
-        access->width /= 2;
 }

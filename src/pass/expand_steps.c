@@ -7,6 +7,7 @@
  * Where a piece has fewer slots than the one before, reductions fold what they have so far:
  *
  *     %a : f32(4), 2 slots next      maximum(rename %a slots=(0, 1), rename %a slots=(2, 3))
+ *     %a : f32(6), 2 slots next      maximum(maximum(.. (0, 1), .. (4, 5)), .. (2, 3))
  *
  * Which pieces there are is decided in expand_pieces.c. */
 #include "pass/expand_internal.h"
@@ -18,20 +19,36 @@ static bool begins(const ir_value *carry) {
     return carry->definer != NULL && carry->definer->opcode == IR_BROADCAST;
 }
 
-/* The upper half of the slots joins the lower one, as a fold of them begins. */
-static ir_value *halve(expand_state *state, const ir_op *reduce, ir_value *carry) {
-    int slots = carry->type.slots / 2;
+/* Slots of a state from `first` on. */
+static ir_value *slots_from(expand_state *state, ir_value *carry, int first, int slots) {
     ir_type type = ir_type_slots(carry->type.dtype, slots);
-    ir_value *half[2];
-    for (int side = 0; side < 2; side++) {
-        int64_t *from = BASE_NEW_ARRAY(state->module->arena, int64_t, slots);
-        for (int i = 0; i < slots; i++)
-            from[i] = side * slots + i;
-        ir_op *op = ir_build_op(&state->builder, IR_RENAME, 1, &carry, 1, &type, 0);
-        op->attributes.slots = (ir_list){.count = slots, .items = from};
-        half[side] = op->results[0];
+    int64_t *from = BASE_NEW_ARRAY(state->module->arena, int64_t, slots);
+    for (int i = 0; i < slots; i++)
+        from[i] = first + i;
+    ir_op *op = ir_build_op(&state->builder, IR_RENAME, 1, &carry, 1, &type, 0);
+    op->attributes.slots = (ir_list){.count = slots, .items = from};
+    return op->results[0];
+}
+
+/* Parts of a state with `slots` each become one, as a fold of them begins: those from the greatest
+ * power of two below their number on join the ones at the beginning, and so on. */
+static ir_value *fold_parts(expand_state *state, const ir_op *reduce, ir_value *carry, int slots) {
+    int left = carry->type.slots / slots, half = 1;
+    while (half * 2 < left)
+        half *= 2;
+    if (half * 2 == left) { /* all of them at once */
+        ir_value *lower = slots_from(state, carry, 0, half * slots);
+        ir_value *upper = slots_from(state, carry, half * slots, half * slots);
+        carry = expand_reduce_join(state, reduce, lower, upper);
+        return half == 1 ? carry : fold_parts(state, reduce, carry, slots);
     }
-    return expand_reduce_join(state, reduce, half[0], half[1]);
+    ir_value **part = BASE_NEW_ARRAY(state->module->arena, ir_value *, left);
+    for (int i = 0; i < left; i++)
+        part[i] = slots_from(state, carry, i * slots, slots);
+    for (; half > 0; left = half, half /= 2)
+        for (int i = 0; i < half && i + half < left; i++)
+            part[i] = expand_reduce_join(state, reduce, part[i], part[i + half]);
+    return part[0];
 }
 
 /* The running state of a reduction with the slots of the piece that begins. */
@@ -44,9 +61,7 @@ static ir_value *carry_on(expand_state *state, const ir_op *reduce, ir_value *ca
         return expand_reduce_begin(state, reduce);
     if (slots == 1)
         return expand_reduce_fold(state, reduce, carry);
-    while (carry->type.slots > slots)
-        carry = halve(state, reduce, carry);
-    return carry;
+    return fold_parts(state, reduce, carry, slots);
 }
 
 /* ---- loops ---- */

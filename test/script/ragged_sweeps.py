@@ -6,9 +6,9 @@ builds: release
 
 A worker that owns V neighbours in each of U chunks meets no guard where the chunks take the width,
 and otherwise one for a pack that is there and one for a pack that is there in part, however many
-chunks it has. That is so where U is a power of two; of 3 chunks each has its own two guards in the
-last step. A width that is not known when the kernel is compiled runs as thread IR on the simulator,
-and as blocks whose ends are computed on the cpu.
+chunks it has, and whether or not their number is a power of two. A width that is not known when
+the kernel is compiled runs as thread IR on the simulator, and as blocks whose ends are computed on
+the cpu.
 """
 import json
 import re
@@ -168,6 +168,7 @@ def check_norms():
 def check_open():
     """Chunks on steps, of a width that comes when the kernel runs."""
     for base, unroll in (("slot 4 | lane 32", 1), ("slot 4 | lane 32", 2), ("slot 2 | lane 32", 4),
+                         ("slot 4 | lane 32", 3), ("slot 2 | lane 32", 6),
                          ("slot 8 | lane 32 | subgroup 2", 2), ("lane 32", 16)):
         u = f" | slot {unroll}" if unroll > 1 else ""
         plan = croft("plan", SOFTMAX, "T=f32", "--target", "cpu", "--machine", "sm_90").out
@@ -207,14 +208,32 @@ def check_blocks():
                 case(f"{label}_guards", found is not None and found <= 2, found)
 
 
-def check_three():
-    """Three chunks of a step, the order of each worker kept."""
-    for n in WIDTHS[1:]:
-        for v in (2, 4, 8):
-            base = f"slot {v} | lane 32" + (" | subgroup 2" if (n + v // 2) % 2 else "")
-            for label, found, _ in check("three", SOFTMAX, n, "sm_90", base, 3,
-                                         [f"x=randn:5x{n}:f32"], ["y"]):
-                case(f"{label}_guards", found is not None and found <= 6, found)
+def check_other_unrolls():
+    """Chunks of a step whose number is no power of two: of 3, 5, 6, 12 any number may be left."""
+    turn = 0
+    for unroll, widths in ((3, WIDTHS[1:] + [96, 384 + 256, 512]), (5, (257, 960, 1001, 4103)),
+                           (6, (1023, 1024, 2048 + 640, 4103)), (12, (1001, 4103, 4352))):
+        for n in widths:
+            turn += 1
+            v = (2, 4, 8 if unroll < 12 else 4, 1)[turn % 4]
+            base = (f"slot {v} | " if v > 1 else "") + "lane 32" + (
+                " | subgroup 2" if turn % 3 == 0 and unroll < 6 else "")
+            for label, found, whole in check(f"unroll{unroll}", SOFTMAX, n, "sm_90", base, unroll,
+                                             [f"x=randn:5x{n}:f32"], ["y"]):
+                case(f"{label}_guards", found is not None and found <= (0 if whole else 2), found)
+    for unroll, n in ((3, 300), (3, 256), (5, 611), (6, 704), (7, 768)):
+        words = [SOFTMAX, f"x=randn:3x{n}", "y=/dev/null"]
+        plan = croft("plan", *words, "--target", "cpu", "--machine", "sm_90", "--plan", "row").out
+        file = SCRATCH / "ragged.plan"
+        file.write_text(with_digits(plan, "N", f"slot 4 | lane 32 | slot {unroll}"))
+        label = f"registers_of_{unroll}_chunks_{n}"
+        both = [croft("run", *words, "--machine", "sm_90", "--plan", file, "--target", target,
+                      "--hash", "--check", "--verify-passes") for target in ("sim", "cpu")]
+        hashes = [re.findall("hash y (.*)", result.text) for result in both]
+        case(label, all(result.code == 0 for result in both) and hashes[0] == hashes[1] != [],
+             both[0])
+        found = guards(words, file, "sm_90")
+        case(f"{label}_guards", found is not None and found <= (2 if n % 128 else 0), found)
 
 
 def check_text():
@@ -231,7 +250,7 @@ def main():
     check_norms()
     check_open()
     check_blocks()
-    check_three()
+    check_other_unrolls()
     check_text()
     command.finish()
 
