@@ -13,14 +13,16 @@ typedef struct cli_ranked {
 
 /* All of the search by price, then as it came to them; what has no price last. */
 cli_ranked *cli_candidates_order(base_arena *arena, const planner_search *search);
+/* How many are legal. */
+int64_t cli_candidates_legal(const planner_search *search);
 
-/* `with R = 8192, N = 4096`: what is taken for sizes that only the call knows, `before` in front.
- * False: there are none, and nothing is written. */
+/* `with R = 8192, N = 4096`: what stands for sizes that the plan is not made for (that of a class,
+ * where the call is known), `before` in front. False: there are none, and nothing is written. */
 bool cli_candidates_taken(base_text *out, const planner_program *program, const char *before);
 
 /* Two digits behind the point, at least `width` columns. */
 void cli_candidates_amount(base_text *out, double amount, int width);
-/* `memory 62.52 + launch 0.53`, of an estimate that is available. */
+/* `launch 0.53 + memory 62.52`, of an estimate that is available. */
 void cli_candidates_estimate(base_text *out, const cost_estimate *estimate);
 /* What was refused for this reason: how many, and the range of what was found. False: none was. */
 bool cli_candidates_refusal(base_text *out, const planner_search *search, planner_refusal reason);

@@ -1,17 +1,18 @@
 /* Why the plan is what it is: the planner's reasons in the report of `croft explain`.
  *
- *       planned     row program: 1 width, 2 reductions, 2 tiles used in several passes
- *       predicted   71.36 us by cuda = launch 0.53 + memory 62.52 + ..
+ *       planned     row program, admitted: 1 width, 2 reductions, 2 tiles used in several passes
+ *       predicted   71.36 us by cuda, with R = 8192
+ *                   = launch 0.53 + memory 62.52 + ..
  *       next best   71.39 us  w=128 v=2 u=1 p=1 slot, again
  *       refused     24  slots          128 to 4096 slots of a worker: at most 64
  *
- * Prices are of a whole launch; what only the call knows is taken at a value, which is said.
+ * Prices are of a whole launch; what only the call knows is taken at a value, which is said. What
+ * is next best may be cheaper than the choice, where that is the standard plan.
  */
 #include "explain.h"
 
 #include "candidates.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum { LABEL_WIDTH = 12, NEXT_BEST = 3, PAGE_CANDIDATES = 24, BAR_PIXELS = 200 };
@@ -47,9 +48,22 @@ static void write_choice(base_text *out, const planner_candidate *c) {
                      planner_keeping_name(c->keeping));
 }
 
-static void write_price(base_text *out, const planner_report *planning, double price) {
+/* A time, or a score without a unit. */
+static void write_price(base_text *out, double price, bool is_time) {
     cli_candidates_amount(out, price, 0);
-    base_text_string(out, planning->model == COST_ANALYTIC ? "" : " us");
+    base_text_string(out, is_time ? " us" : "");
+}
+
+/* The cheapest that are not the choice, from order[*next] on; NULL behind the last one. */
+static const planner_candidate *next_best(const planner_report *planning,
+                                          const planner_search *search, const cli_ranked *order,
+                                          int64_t *next) {
+    while (*next < search->count) {
+        const planner_candidate *c = order[(*next)++].candidate;
+        if (c->refusal == PLANNER_LEGAL && c->priced && !is_chosen(planning, c))
+            return c;
+    }
+    return NULL;
 }
 
 /* ---- text ---- */
@@ -109,7 +123,7 @@ static void write_predicted(base_text *out, const planner_report *planning) {
         base_text_format(out, "nothing: %s is not known\n", estimate.missing);
         return;
     }
-    write_price(out, planning, estimate.total);
+    write_price(out, estimate.total, estimate.is_time);
     base_text_format(out, " by %s", cost_model_name(planning->model));
     cli_candidates_taken(out, planning->program, ", with ");
     base_text_string(out, "\n");
@@ -120,18 +134,16 @@ static void write_predicted(base_text *out, const planner_report *planning) {
 static void write_others(base_text *out, const planner_report *planning,
                          const planner_search *search) {
     const cli_ranked *order = cli_candidates_order(out->arena, search);
+    const planner_candidate *c;
     const char *label = "next best";
-    for (int64_t i = 0, written = 0; i < search->count && written < NEXT_BEST; i++) {
-        const planner_candidate *c = order[i].candidate;
-        if (c->refusal != PLANNER_LEGAL || !c->priced || is_chosen(planning, c))
-            continue;
+    int64_t next = 0;
+    for (int i = 0; i < NEXT_BEST && (c = next_best(planning, search, order, &next)) != NULL; i++) {
         write_label(out, label);
-        write_price(out, planning, c->price);
+        write_price(out, c->price, search->is_time);
         base_text_string(out, "  ");
         write_choice(out, c);
         base_text_string(out, "\n");
         label = "";
-        written++;
     }
     label = "refused";
     for (int reason = PLANNER_LEGAL + 1; reason < PLANNER_REFUSAL_COUNT; reason++) {
@@ -196,17 +208,12 @@ void cli_explain_choice_json(base_json *json, const planner_report *planning) {
         cli_candidates_json(json, arena, planning, &planning->chosen, true);
         base_json_close(json);
         base_json_array(json, "next_best");
-        for (int64_t i = 0, written = 0; i < search->count && written < NEXT_BEST; i++) {
-            const planner_candidate *c = order[i].candidate;
-            if (c->refusal != PLANNER_LEGAL || !c->priced || is_chosen(planning, c))
-                continue;
+        const planner_candidate *c;
+        int64_t next = 0, legal = cli_candidates_legal(search);
+        for (int i = 0; i < NEXT_BEST && (c = next_best(planning, search, order, &next)) != NULL;
+             i++)
             cli_candidates_json(json, arena, planning, c, false);
-            written++;
-        }
         base_json_close(json);
-        int64_t legal = 0;
-        for (int64_t i = 0; i < search->count; i++)
-            legal += search->candidates[i].refusal == PLANNER_LEGAL;
         base_json_integer(json, "candidates", legal);
         base_json_integer(json, "refused", search->count - legal);
     }
@@ -220,7 +227,7 @@ static void write_row(base_text *out, const planner_report *planning, const plan
     cost_estimate estimate =
         planner_price(planning->program, c, planning->model, planning->coefficients);
     base_text_string(out, is_chosen(planning, c) ? "<tr><th>chosen</th><td>" : "<tr><td></td><td>");
-    write_price(out, planning, c->price);
+    write_price(out, c->price, estimate.is_time);
     base_text_format(out, "</td><td><div style=\"width:%dpx;height:.7em;background:#4a7ebb\">",
                      most > 0 ? (int)(c->price / most * BAR_PIXELS) : 0);
     base_text_string(out, "</div></td><td>");

@@ -14,11 +14,6 @@
 #include "output.h"
 
 #include "base/json.h"
-#include "ir/print.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- options ---- */
 
@@ -62,10 +57,11 @@ static void write_sizes(base_text *out, const planner_program *program) {
 }
 
 static void write_candidate(base_text *out, const planner_report *report, int64_t rank,
-                            const planner_candidate *c) {
+                            const cli_ranked *row) {
+    const planner_candidate *c = row->candidate;
     cost_estimate estimate = planner_price(report->program, c, report->model, report->coefficients);
-    bool chosen = c == &report->search->candidates[report->search->best];
-    base_text_format(out, "%c%4lld ", chosen ? '*' : ' ', (long long)rank);
+    base_text_format(out, "%c%4lld ", row->number == report->search->best ? '*' : ' ',
+                     (long long)rank);
     cli_candidates_amount(out, c->price, 12);
     base_text_format(out, "%6lld%4lld%4lld%4lld  %-5s %-10s ",
                      (long long)planner_candidate_workers(c), (long long)c->vector,
@@ -84,16 +80,14 @@ static void write_all(base_text *out, const cli_job *job) {
     cli_ranked *order = cli_candidates_order(out->arena, search);
     base_text_format(out, "%s on %s, priced by %s: ", job->compiled.plan->kernel,
                      job->machine->name, cost_model_name(report->model));
-    int64_t legal = 0;
-    for (int64_t i = 0; i < search->count; i++)
-        legal += search->candidates[i].refusal == PLANNER_LEGAL;
+    int64_t legal = cli_candidates_legal(search);
     base_text_format(out, "%lld candidates, %lld refused\n", (long long)legal,
                      (long long)(search->count - legal));
     write_sizes(out, report->program);
     base_text_string(out, " rank        price     W   V   U   P  chunk keep       because\n");
     for (int64_t i = 0, rank = 0; i < search->count; i++)
         if (order[i].candidate->refusal == PLANNER_LEGAL)
-            write_candidate(out, report, ++rank, order[i].candidate);
+            write_candidate(out, report, ++rank, &order[i]);
     for (int reason = PLANNER_LEGAL + 1; reason < PLANNER_REFUSAL_COUNT; reason++) {
         base_text line;
         base_text_init(&line, out->arena);
