@@ -8,6 +8,7 @@
 #include "candidates.h"
 
 #include "ir/print.h"
+#include "planner/launches.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,23 +116,35 @@ static void json_estimate(base_json *json, const char *model, const cost_estimat
     base_json_close(json);
 }
 
-static void json_facts(base_json *json, const planner_report *report, const planner_candidate *c) {
-    cost_facts facts;
+static void json_features(base_json *json, const char *label, const cost_facts *facts) {
     const char *name;
     int64_t value;
-    planner_facts_find(report->program, c, &facts);
-    base_json_object(json, "features");
-    for (int i = 0; planner_fact_at(&facts, i, &name, &value); i++)
+    base_json_object(json, label);
+    for (int i = 0; planner_fact_at(facts, i, &name, &value); i++)
         base_json_integer(json, name, value);
     base_json_array(json, "domains");
-    for (int i = 0; i < facts.domain_count; i++) {
+    for (int i = 0; i < facts->domain_count; i++) {
         base_json_object(json, NULL);
-        base_json_integer(json, "elements", facts.domains[i].elements);
-        base_json_integer(json, "times", facts.domains[i].times);
+        base_json_integer(json, "elements", facts->domains[i].elements);
+        base_json_integer(json, "times", facts->domains[i].times);
         base_json_close(json);
     }
     base_json_close(json);
     base_json_close(json);
+}
+
+/* Of rows in parts those of each launch. */
+static void json_facts(base_json *json, const planner_report *report, const planner_candidate *c) {
+    cost_facts facts;
+    if (c->parts > 1) {
+        base_json_array(json, "launches");
+        for (int i = 0; planner_launch_facts(c, i, &facts); i++)
+            json_features(json, NULL, &facts);
+        base_json_close(json);
+    } else {
+        planner_facts_find(report->program, c, &facts);
+        json_features(json, "features", &facts);
+    }
     base_json_object(json, "prices");
     for (int i = 0; cost_model_name((cost_model)i) != NULL; i++) {
         cost_estimate estimate =
@@ -164,6 +177,7 @@ void cli_candidates_json(base_json *json, base_arena *arena, const planner_repor
     base_json_integer(json, "v", c->vector);
     base_json_integer(json, "u", c->unroll);
     base_json_integer(json, "p", c->packed);
+    base_json_integer(json, "g", c->parts);
     base_json_string(json, "chunk", c->stepped ? "step" : "slot");
     base_json_string(json, "keep", planner_keeping_name(c->keeping));
     if (c->refusal != PLANNER_LEGAL) {

@@ -63,10 +63,10 @@ static void write_candidate(base_text *out, const planner_report *report, int64_
     base_text_format(out, "%c%4lld ", row->number == report->search->best ? '*' : ' ',
                      (long long)rank);
     cli_candidates_amount(out, c->price, 12);
-    base_text_format(out, "%6lld%4lld%4lld%4lld  %-5s %-10s ",
+    base_text_format(out, "%6lld%4lld%4lld%4lld%5lld  %-5s %-10s ",
                      (long long)planner_candidate_workers(c), (long long)c->vector,
-                     (long long)c->unroll, (long long)c->packed, c->stepped ? "step" : "slot",
-                     planner_keeping_name(c->keeping));
+                     (long long)c->unroll, (long long)c->packed, (long long)c->parts,
+                     c->stepped ? "step" : "slot", planner_keeping_name(c->keeping));
     if (estimate.available)
         cli_candidates_estimate(out, &estimate);
     else
@@ -84,7 +84,7 @@ static void write_all(base_text *out, const cli_job *job) {
     base_text_format(out, "%lld candidates, %lld refused\n", (long long)legal,
                      (long long)(search->count - legal));
     write_sizes(out, report->program);
-    base_text_string(out, " rank        price     W   V   U   P  chunk keep       because\n");
+    base_text_string(out, " rank        price     W   V   U   P    G  chunk keep       because\n");
     for (int64_t i = 0, rank = 0; i < search->count; i++)
         if (order[i].candidate->refusal == PLANNER_LEGAL)
             write_candidate(out, report, ++rank, &order[i]);

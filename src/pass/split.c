@@ -163,7 +163,7 @@ static int last_phase(const split_state *state, bool *rows, bool *parts_end) {
 static void add_launch(split_state *state, pass_launches *launches, split_launch launch) {
     pass_launch *item = &launches->items[launches->count];
     item->module = split_build(state, launch, ++launches->count);
-    item->plan = split_plan(state, item->module, launch);
+    item->plan = split_plan(state, item->module, launch, &item->axis);
 }
 
 static bool has_stores(const ir_region *region) {

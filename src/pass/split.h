@@ -25,6 +25,7 @@
 typedef struct pass_launch {
     ir_module *module; /* level tile */
     ir_plan *plan;
+    int axis; /* of the module's (analysis_axes): that of a part; -1: it has none */
 } pass_launch;
 
 typedef struct pass_launches {

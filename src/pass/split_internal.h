@@ -58,8 +58,8 @@ void split_check(split_state *state);
 int split_phase_of(const split_state *state, const ir_op *op);
 /* split_build.c: the tile program of a launch. */
 ir_module *split_build(split_state *state, split_launch launch, int number);
-/* split_plan.c: its plan, and what of the plan cannot be done. */
-ir_plan *split_plan(split_state *state, ir_module *module, split_launch launch);
+/* split_plan.c: its plan, and what of the plan cannot be done. *axis: that of a part, or -1. */
+ir_plan *split_plan(split_state *state, ir_module *module, split_launch launch, int *axis);
 /* Reports values that are needed in several launches and that the plan keeps. */
 void split_check_keeps(split_state *state, const pass_launches *launches);
 

@@ -7,8 +7,8 @@
  * The launch is anchored by itself, so that its plan is one like any other; a line of the kernel's
  * plan is found by the anchor that the op had there. Where there are as many partial results as
  * lanes they lie on those (`lane 32 | step 2` of 64), else they are loaded one by one. A value that
- * the launch passes from sweep to sweep is kept as the plan says, or, where the plan has no line,
- * in the first way that there is.
+ * the launch passes from sweep to sweep is kept as the plan says, or, where the plan has no line or
+ * computes again what is dear, in the first way that there is.
  */
 #include "analysis/storage.h"
 #include "analysis/sweeps.h"
@@ -161,6 +161,11 @@ static ir_storage first_storage(const analysis_storage *storage, const ir_value 
     return IR_STORAGE_PRIVATE;
 }
 
+/* What is computed again from launch to launch may be too dear for that from sweep to sweep. */
+static bool is_too_dear(const analysis_storage *storage, const ir_value *value, ir_storage way) {
+    return way == IR_STORAGE_RECOMPUTE && !analysis_storage_allows(storage, value, way);
+}
+
 static void add_keeps(plan_state *p) {
     base_arena *arena = p->split->arena;
     analysis_sweeps sweeps = analysis_sweeps_find(arena, p->module, &p->axes);
@@ -177,11 +182,12 @@ static void add_keeps(plan_state *p) {
             continue;
         ir_plan_line *line = ir_plan_add(arena, p->plan, IR_PLAN_KEEP, anchor);
         line->storage = first_storage(&storage, value);
-        copy_line(line, old);
+        if (old != NULL && !is_too_dear(&storage, value, old->storage))
+            copy_line(line, old);
     }
 }
 
-ir_plan *split_plan(split_state *state, ir_module *module, split_launch launch) {
+ir_plan *split_plan(split_state *state, ir_module *module, split_launch launch, int *axis) {
     plan_state p = {.split = state, .module = module, .launch = launch};
     ir_region body = module->body, kernel = state->tile->body;
     p.kept = BASE_NEW_ARRAY(state->arena, const char *, module->next_value + 1);
@@ -197,6 +203,10 @@ ir_plan *split_plan(split_state *state, ir_module *module, split_launch launch) 
                         .conditions = state->plan->conditions,
                         .condition_count = state->plan->condition_count};
     add_axes(&p);
+    *axis = -1;
+    for (int i = 0; i < p.axes.count && launch.parts; i++)
+        if (p.origin[i] == state->axis)
+            *axis = i;
     add_keeps(&p);
     ir_region_walk(&body, visit_line, &p);
     return p.plan;

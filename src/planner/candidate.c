@@ -11,6 +11,8 @@
  */
 #include "planner/candidate.h"
 
+#include "planner/launches.h"
+
 enum {
     MOST_SLOTS = 64,        /* that the lowering takes */
     MOST_VALUES = 64,       /* that a worker keeps */
@@ -21,16 +23,16 @@ enum {
     RESIDENT_THREADS = 512,
     MOST_VECTOR = 8,
     MOST_UNROLL = 16,
+    MOST_PARTS = 1024,
     STANDARD_SLOTS = 4, /* accumulators of a cpu row, neighbours of a lane elsewhere */
     STANDARD_CHUNKS = 4
 };
 
 const char *planner_keeping_name(planner_keeping keeping) {
-    static const char *const names[] = {[PLANNER_KEEP_MIXED] = "mixed",
-                                        [PLANNER_KEEP_REGISTERS] = "registers",
-                                        [PLANNER_KEEP_AGAIN] = "again",
-                                        [PLANNER_KEEP_OUTPUT] = "output",
-                                        [PLANNER_KEEP_PRIVATE] = "private"};
+    static const char *const names[] = {
+        [PLANNER_KEEP_MIXED] = "mixed",     [PLANNER_KEEP_REGISTERS] = "registers",
+        [PLANNER_KEEP_AGAIN] = "again",     [PLANNER_KEEP_OUTPUT] = "output",
+        [PLANNER_KEEP_PRIVATE] = "private", [PLANNER_KEEP_NOTHING] = "nothing"};
     return (unsigned)keeping < PLANNER_KEEPING_COUNT ? names[keeping] : NULL;
 }
 
@@ -52,10 +54,15 @@ static int64_t ceil_of(int64_t a, int64_t b) {
     return a / b + (a % b != 0);
 }
 
+int64_t planner_candidate_extent(const planner_program *program,
+                                 const planner_candidate *candidate) {
+    return candidate->parts > 1 ? ceil_of(program->extent, candidate->parts) : program->extent;
+}
+
 /* Chunks of a row that lies in slots: a power of two. */
 static int64_t chunks_of(const planner_program *program, const planner_candidate *candidate) {
     int64_t chunk = planner_candidate_workers(candidate) * candidate->vector, chunks = 1;
-    while (chunks < ceil_of(program->extent, chunk))
+    while (chunks < ceil_of(planner_candidate_extent(program, candidate), chunk))
         chunks *= 2;
     return chunks;
 }
@@ -81,9 +88,10 @@ layout_axis planner_candidate_digits(const planner_program *program,
     push_digit(&digits, LAYOUT_SUBGROUP, candidate->subgroups);
     push_digit(&digits, LAYOUT_SLOT, slots / candidate->vector);
     if (candidate->stepped) {
-        int64_t steps = program->known ? ceil_of(program->extent, elements) : 0;
-        push_digit(&digits, LAYOUT_STEP, steps);
+        int64_t each = planner_times(elements, candidate->parts);
+        push_digit(&digits, LAYOUT_STEP, program->known ? ceil_of(program->extent, each) : 0);
     }
+    push_digit(&digits, LAYOUT_GROUP, candidate->parts);
     if (digits.count == 0)
         digits.digits[digits.count++] = (layout_digit){.holder = LAYOUT_STEP, .radix = 1};
     return digits;
@@ -99,15 +107,16 @@ void planner_candidate_programs(const planner_program *program, const planner_ca
 
 /* ---- the standard ---- */
 
-static planner_candidate standard_team(const planner_program *program) {
+static planner_candidate standard_team(const planner_program *program, int64_t parts) {
     const machine *device = program->state->machine;
     planner_candidate c = {.lanes = device->subgroup,
                            .subgroups = device->row_subgroups,
                            .vector = STANDARD_SLOTS,
                            .unroll = 1,
                            .packed = 1,
+                           .parts = parts,
                            .stepped = true};
-    int64_t extent = program->extent, chunks = 1;
+    int64_t extent = planner_candidate_extent(program, &c), chunks = 1;
     if (!program->known)
         return c;
     while (c.vector > 1 && c.lanes * (c.vector / 2) >= extent)
@@ -121,18 +130,30 @@ static planner_candidate standard_team(const planner_program *program) {
     return c;
 }
 
-planner_candidate planner_candidate_standard(const planner_program *program) {
+static planner_candidate standard_of(const planner_program *program, int64_t parts) {
     if (runs_teams(program))
-        return standard_team(program);
+        return standard_team(program, parts);
     planner_candidate c = {.lanes = program->state->machine->subgroup,
                            .subgroups = 1,
                            .vector = 1,
                            .unroll = STANDARD_SLOTS,
                            .packed = 1,
+                           .parts = parts,
                            .stepped = true};
-    c.stepped = !program->known || c.lanes * STANDARD_SLOTS < program->extent;
+    int64_t extent = planner_candidate_extent(program, &c);
+    c.stepped = !program->known || c.lanes * STANDARD_SLOTS < extent;
     if (!c.stepped)
         c.unroll = 1;
+    return c;
+}
+
+planner_candidate planner_candidate_standard(const planner_program *program) {
+    return standard_of(program, 1);
+}
+
+planner_candidate planner_candidate_standard_part(const planner_program *program, int64_t parts) {
+    planner_candidate c = standard_of(program, parts);
+    c.keeping = PLANNER_KEEP_NOTHING;
     return c;
 }
 
@@ -202,6 +223,17 @@ static const planner_refusal_row refusal_rows[] = {
     [PLANNER_REFUSED_SLOTS] = {"slots", "slots of a worker", "at most"},
     [PLANNER_REFUSED_STEPS] = {"steps", "chunks to walk", "more than a step holds"},
     [PLANNER_REFUSED_ORDER] = {"order", "subgroups, under a canonical reduction", "a power of two"},
+    [PLANNER_REFUSED_PARTS] = {"parts", "parts of a row", "a power of two, at most"},
+    [PLANNER_REFUSED_PARTS_ORDER] = {"parts-order",
+                                     "parts of a row, whose reductions have an order of their own",
+                                     "order=tree, and no --strict, for parts"},
+    [PLANNER_REFUSED_PARTS_PACKED] = {"parts-packed", "programs of a group, of rows in parts",
+                                      "at most"},
+    [PLANNER_REFUSED_PARTS_KEEP] = {"parts-keep",
+                                    "parts of a row, whose launches would have to hand on tiles",
+                                    "keep=nothing for parts"},
+    [PLANNER_REFUSED_PARTS_SPLIT] = {"parts-split", "parts of a row, which is not split so",
+                                     "a kernel that can be split over launches"},
     [PLANNER_REFUSED_BUDGET] = {"budget", "values that a worker keeps", "at most"},
     [PLANNER_REFUSED_REGISTERS] = {"registers", "values that a worker has at once", "at most"},
 };
@@ -281,7 +313,7 @@ static bool refuse_steps(const planner_program *program, const planner_candidate
                          int64_t *limit) {
     (void)limit;
     int64_t chunk = planner_candidate_workers(c) * c->vector;
-    *found = ceil_of(program->extent, chunk);
+    *found = ceil_of(planner_candidate_extent(program, c), chunk);
     return c->stepped && program->known && *found <= c->unroll;
 }
 
@@ -291,6 +323,49 @@ static bool refuse_order(const planner_program *program, const planner_candidate
     (void)limit;
     *found = c->subgroups;
     return program->canonical && !is_power(c->subgroups);
+}
+
+/* At least a chunk for each. */
+static bool refuse_parts(const planner_program *program, const planner_candidate *c, int64_t *found,
+                         int64_t *limit) {
+    int64_t chunk = planner_candidate_workers(c) * c->vector * (c->stepped ? c->unroll : 1);
+    int64_t chunks = program->known ? ceil_of(program->extent, chunk) : MOST_PARTS;
+    *found = c->parts;
+    *limit = 1;
+    while (*limit * 2 <= chunks && *limit * 2 <= MOST_PARTS)
+        *limit *= 2;
+    return c->parts > 1 && (!is_power(c->parts) || c->parts > *limit);
+}
+
+static bool refuse_parts_order(const planner_program *program, const planner_candidate *c,
+                               int64_t *found, int64_t *limit) {
+    (void)limit;
+    *found = c->parts;
+    return c->parts > 1 && program->canonical;
+}
+
+static bool refuse_parts_packed(const planner_program *program, const planner_candidate *c,
+                                int64_t *found, int64_t *limit) {
+    (void)program;
+    *found = c->packed;
+    *limit = 1;
+    return c->parts > 1 && c->packed > 1;
+}
+
+static bool refuse_parts_keep(const planner_program *program, const planner_candidate *c,
+                              int64_t *found, int64_t *limit) {
+    (void)limit;
+    *found = c->parts;
+    return c->parts > 1 && c->keeping != PLANNER_KEEP_NOTHING &&
+           program->state->sweeps.crossing_count > 0;
+}
+
+static bool refuse_parts_split(const planner_program *program, const planner_candidate *c,
+                               int64_t *found, int64_t *limit) {
+    (void)program;
+    (void)limit;
+    *found = c->parts;
+    return c->parts > 1 && c->launches != NULL && c->launches->count == 0;
 }
 
 /* Where registers are not documented all tiles count together; else what lives at one time. */
@@ -327,6 +402,11 @@ static rule_function *const rules[] = {
     [PLANNER_REFUSED_SLOTS] = refuse_slots,
     [PLANNER_REFUSED_STEPS] = refuse_steps,
     [PLANNER_REFUSED_ORDER] = refuse_order,
+    [PLANNER_REFUSED_PARTS] = refuse_parts,
+    [PLANNER_REFUSED_PARTS_ORDER] = refuse_parts_order,
+    [PLANNER_REFUSED_PARTS_PACKED] = refuse_parts_packed,
+    [PLANNER_REFUSED_PARTS_KEEP] = refuse_parts_keep,
+    [PLANNER_REFUSED_PARTS_SPLIT] = refuse_parts_split,
     [PLANNER_REFUSED_BUDGET] = refuse_budget,
     [PLANNER_REFUSED_REGISTERS] = refuse_registers,
 };

@@ -6,6 +6,7 @@
  *     W  workers of a program: lanes of a subgroup, times subgroups
  *     V  neighbours that a worker owns            U  chunks of a step: unrolled, in slots
  *     P  programs of a group                      chunks lie in slots, or are walked in steps
+ *     G  parts of a row, each of a group: the kernel is then a sequence of launches (launches.h)
  *
  * On a cpu the lanes of one register are the workers, V is 1, and U are the accumulators. What a
  * plan says beside the digits follows: storage by a rule, widths as wide as the machine has.
@@ -26,6 +27,7 @@ typedef enum planner_keeping {
     PLANNER_KEEP_AGAIN,     /* loads read again, what is cheap computed again */
     PLANNER_KEEP_OUTPUT,    /* the same; what is dear waits in an output */
     PLANNER_KEEP_PRIVATE,   /* loads and what is dear in private arrays */
+    PLANNER_KEEP_NOTHING,   /* loads read again, all else computed again, whatever it costs */
     PLANNER_KEEPING_COUNT
 } planner_keeping;
 
@@ -37,6 +39,8 @@ typedef struct planner_storages {
     const ir_op **outputs;        /* by crossing: the store in whose cells it waits, or NULL */
     const planner_totals *totals; /* of the work that there is then */
 } planner_storages;
+
+typedef struct planner_launches planner_launches;
 
 typedef enum planner_refusal {
     PLANNER_LEGAL,
@@ -51,6 +55,11 @@ typedef enum planner_refusal {
     PLANNER_REFUSED_SLOTS,
     PLANNER_REFUSED_STEPS,
     PLANNER_REFUSED_ORDER,
+    PLANNER_REFUSED_PARTS,
+    PLANNER_REFUSED_PARTS_ORDER,
+    PLANNER_REFUSED_PARTS_PACKED,
+    PLANNER_REFUSED_PARTS_KEEP,
+    PLANNER_REFUSED_PARTS_SPLIT,
     /* for what is kept */
     PLANNER_REFUSED_BUDGET,
     PLANNER_REFUSED_REGISTERS,
@@ -67,9 +76,11 @@ const planner_refusal_row *planner_refusal_describe(planner_refusal refusal);
 
 typedef struct planner_candidate {
     int64_t lanes, subgroups, vector, unroll, packed;
+    int64_t parts; /* of a row; 1: it is whole */
     bool stepped;
     planner_keeping keeping;
     const planner_storages *storages;
+    const planner_launches *launches; /* of several parts, once they are looked at */
     int64_t kept_slots; /* values that a worker keeps in registers: at one time where those of the
                            machine are documented, else all together */
     int64_t live_slots; /* that it has at once, loads under way too, at most: an estimate */
@@ -99,15 +110,25 @@ layout_axis planner_candidate_digits(const planner_program *program,
 /* Appends those of the axis of programs that shares groups, below its group digit. */
 void planner_candidate_programs(const planner_program *program, const planner_candidate *candidate,
                                 layout_axis *digits);
+/* Elements of the lane axis that a program goes through: of a part, where there are several. */
+int64_t planner_candidate_extent(const planner_program *program,
+                                 const planner_candidate *candidate);
+/* The plan, every decision of it; of a program, or of what stands in for it. */
+ir_plan *planner_candidate_plan(planner_program *program, const planner_candidate *candidate);
 /* Slots of a worker in one step, of the lane axis. */
 int64_t planner_candidate_slots(const planner_program *program, const planner_candidate *candidate);
 
 /* The row plan that is made where nothing is priced: a row over as many subgroups as leave a worker
  * 16 elements in registers, else in steps; on a cpu 4 accumulators. Storages are not set. */
 planner_candidate planner_candidate_standard(const planner_program *program);
+/* The same for each of so many parts, by the rule of storage that parts ask for. */
+planner_candidate planner_candidate_standard_part(const planner_program *program, int64_t parts);
 
 /* keep.c: the storages of a rule; `stepped` as in a candidate. */
 planner_storages *planner_storages_find(planner_program *program, planner_keeping keeping,
                                         bool stepped);
+/* By the rule `nothing`, of a row in parts: its launches load or compute again whatever they need
+ * of it, also what one launch could not compute again in each of its sweeps. */
+planner_storages *planner_storages_of_parts(planner_program *program);
 
 #endif

@@ -4,6 +4,7 @@
  *              loads                 cheap                 dear
  *     mixed    registers, reload     recompute, registers  registers, output
  *     again    reload, registers     recompute, registers  registers, output
+ *     nothing  reload, registers     recompute, registers  recompute, registers
  *
  * A rule names ways in the order in which they are tried; in the end everything may lie in a
  * private array. A row of softmax in steps, by `mixed`: `keep t reload`, `keep e output y.0`: the
@@ -40,6 +41,9 @@ static const ir_storage ways[PLANNER_KEEPING_COUNT][VALUE_KIND_COUNT][MOST_WAYS]
                              {RECOMPUTE, REGISTERS, OUTPUT},
                              {OUTPUT, REGISTERS}},
     [PLANNER_KEEP_PRIVATE] = {{PRIVATE}, {RECOMPUTE, PRIVATE}, {PRIVATE}},
+    [PLANNER_KEEP_NOTHING] = {{RELOAD, REGISTERS, OUTPUT},
+                              {RECOMPUTE, REGISTERS, OUTPUT},
+                              {RECOMPUTE, REGISTERS, OUTPUT}},
 };
 #undef REGISTERS
 #undef RELOAD
@@ -119,6 +123,25 @@ planner_storages *planner_storages_find(planner_program *program, planner_keepin
                                         bool stepped) {
     planner_state *state = program->state;
     planner_storages *found = find_storages(state, keeping, stepped_axes(state, stepped));
+    found->totals =
+        planner_totals_find(program, planner_work_find(program, found->storage, found->outputs));
+    return found;
+}
+
+planner_storages *planner_storages_of_parts(planner_program *program) {
+    const planner_state *state = program->state;
+    planner_storages *found = find_storages(state, PLANNER_KEEP_NOTHING, stepped_axes(state, true));
+    for (int64_t i = 0; i < state->sweeps.crossing_count; i++) {
+        const ir_value *value = state->sweeps.crossings[i];
+        bool on_row = false;
+        for (int d = 0; d < value->type.rank; d++)
+            on_row = on_row || state->axes.of_value[value->number][d] == state->lane_axis;
+        if (!on_row || value->definer == NULL || value->definer->region_count > 0)
+            continue;
+        bool load = value->definer->opcode == IR_LOAD;
+        found->storage[i] = load ? IR_STORAGE_RELOAD : IR_STORAGE_RECOMPUTE;
+        found->outputs[i] = NULL;
+    }
     found->totals =
         planner_totals_find(program, planner_work_find(program, found->storage, found->outputs));
     return found;

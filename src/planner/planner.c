@@ -18,6 +18,7 @@
 #include "analysis/uniform.h"
 #include "ir/print.h"
 #include "pass/pass.h"
+#include "planner/launches.h"
 #include "planner/planner.h"
 
 #include <string.h>
@@ -187,14 +188,28 @@ static ir_plan *plan_fallback(planner_state *state) {
     return write_plan(state, &lanes);
 }
 
-static ir_plan *plan_candidate(planner_program *program, const planner_candidate *candidate) {
+/* Digits of a row in parts as they would be in one launch: accesses are as wide as in that. */
+static layout_axis undivided(const planner_program *program, layout_axis row) {
+    layout_digit *last = &row.digits[--row.count];
+    if (row.count > 0 && row.digits[row.count - 1].holder == LAYOUT_STEP)
+        last = &row.digits[--row.count];
+    int64_t chunk = layout_axis_chunk(&row);
+    int64_t steps = program->extent / chunk + (program->extent % chunk != 0);
+    *last = (layout_digit){.holder = LAYOUT_STEP, .radix = program->known ? steps : 0};
+    row.count++;
+    return row;
+}
+
+ir_plan *planner_candidate_plan(planner_program *program, const planner_candidate *candidate) {
     planner_state *state = program->state;
     layout_axis row = planner_candidate_digits(program, candidate), shared = {0};
+    layout_axis whole = candidate->parts > 1 ? undivided(program, row) : row;
     planner_candidate_programs(program, candidate, &shared);
     begin_plan(state);
-    set_axes(state, &shared, &row);
+    set_axes(state, &shared, &whole);
     planner_keep(state, candidate->storages);
     set_lines(state);
+    state->plan->of[IR_PLAN_AXIS].lines[state->lane_axis].digits = row;
     return state->plan;
 }
 
@@ -223,6 +238,15 @@ static void refuse_row(const planner_state *state, const planner_admission *admi
     diagnostic->hint = "the fallback plan runs several programs side by side";
 }
 
+static void refuse_price(const planner_search *search, const planner_candidate *legal,
+                         base_diagnostic *d, base_diagnostics *diagnostics) {
+    d->found = base_diagnostics_text(diagnostics, "facts that the model %s does not have",
+                                     cost_model_name(search->model));
+    d->expected = NULL;
+    d->hint = legal->parts > 1 ? "a model of single launches prices no rows in parts"
+                               : "`--model analytic` needs the fewest";
+}
+
 /* Nothing that was asked for can be: the first reason, which stands for the least of the rest. */
 static void refuse_choice(const planner_state *state, const planner_search *search,
                           const planner_options *options, base_diagnostics *diagnostics) {
@@ -233,18 +257,20 @@ static void refuse_choice(const planner_state *state, const planner_search *sear
     for (int64_t i = search->count - 1; i >= 0; i--) {
         const planner_candidate *c = &search->candidates[i];
         const planner_refusal_row *row = planner_refusal_describe(c->refusal);
-        if (c->refusal == PLANNER_LEGAL)
-            continue;
+        if (c->refusal == PLANNER_LEGAL) {
+            refuse_price(search, c, d, diagnostics);
+            return;
+        }
         d->found = base_diagnostics_text(diagnostics, "%lld %s [%s]", (long long)c->found,
                                          row->what, row->slug);
         d->expected = c->limit > 0 ? base_diagnostics_text(diagnostics, "%s %lld", row->expected,
                                                            (long long)c->limit)
                                    : row->expected;
-    }
-    if (d->found == NULL) {
-        d->found = base_diagnostics_text(diagnostics, "facts that the model %s does not have",
-                                         cost_model_name(search->model));
-        d->hint = "`--model analytic` needs the fewest";
+        if (c->refusal == PLANNER_REFUSED_PARTS_SPLIT)
+            d->hint =
+                base_diagnostics_text(diagnostics, "%s%s%s", c->launches->reason,
+                                      c->launches->expected != NULL ? "; expected: " : "",
+                                      c->launches->expected != NULL ? c->launches->expected : "");
     }
 }
 
@@ -259,6 +285,10 @@ static cost_model choose_model(planner_program *program, const planner_options *
     cost_model own = planner_model_of(program->state->machine);
     return planner_price(program, standard, own, options->coefficients).available ? own
                                                                                   : COST_ANALYTIC;
+}
+
+static bool takes_parts(const planner_search *search) {
+    return search->best >= 0 && search->candidates[search->best].parts > 1;
 }
 
 /* The row plan; NULL with a finding where what was asked for cannot be. */
@@ -280,17 +310,22 @@ static ir_plan *plan_row(planner_state *state, planner_family family,
     bool free = planner_setting_is_free(&setting);
     bool teams = state->machine->row_subgroups > 1 && family == PLANNER_AUTOMATIC;
     bool searches = teams || options->all || options->model_given;
-    if (!searches && free)
-        return plan_candidate(program, standard);
+    bool parts = family == PLANNER_AUTOMATIC && planner_parts_are_wanted(program, report->model);
+    if (!searches && free && !parts)
+        return planner_candidate_plan(program, standard);
     report->search = planner_search_run(program, &setting, report->model, options->coefficients);
+    if (!searches && free && !takes_parts(report->search)) {
+        report->search = NULL;
+        return planner_candidate_plan(program, standard);
+    }
     if (report->search->best < 0 && free)
-        return plan_candidate(program, standard);
+        return planner_candidate_plan(program, standard);
     if (report->search->best < 0) {
         refuse_choice(state, report->search, options, diagnostics);
         return NULL;
     }
     report->chosen = report->search->candidates[report->search->best];
-    return plan_candidate(program, &report->chosen);
+    return planner_candidate_plan(program, &report->chosen);
 }
 
 ir_plan *planner_choose(base_arena *arena, const ir_module *module, const machine *device,

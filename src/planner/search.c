@@ -7,12 +7,17 @@
  */
 #include "planner/search.h"
 
+#include "planner/launches.h"
+
 #include "base/text.h"
 
 #include <string.h>
 
 /* Of the standard plan, which is known by measurements; of the others among themselves. */
 static const double STANDARD_PRICE = 1.1, SAME_PRICE = 1.04;
+/* Of the best of one launch, above which no parts are taken: on a cpu, where they were measured,
+ * and where what a launch behind another costs is an estimate. */
+static const double PARTS_PRICE = 0.9, ESTIMATED_PARTS_PRICE = 0.8;
 
 enum { MOST_CHOICES = 64, PACKED_THREADS = 256, MOST_PACKED = 8 };
 
@@ -29,7 +34,10 @@ typedef struct search_state {
     planner_storages *storages[2][PLANNER_KEEPING_COUNT]; /* [stepped]; NULL: as an earlier one */
     int choices[2];                                       /* of them; [stepped] */
     planner_candidate *forms;                             /* without storages; refused ones too */
-    int64_t form_count, form_capacity;
+    int64_t form_count, form_capacity, priced_count;      /* priced_count of them are candidates */
+    const planner_launches *launches; /* for the parts at work; NULL: not made yet */
+    planner_keeping parts_keeping;    /* of rows in parts */
+    bool in_parts;                    /* what may be taken */
 } search_state;
 
 /* ---- settings ---- */
@@ -40,7 +48,7 @@ static const struct {
 } number_keys[] = {
     {"w", offsetof(planner_setting, workers)}, {"s", offsetof(planner_setting, subgroups)},
     {"v", offsetof(planner_setting, vector)},  {"u", offsetof(planner_setting, unroll)},
-    {"p", offsetof(planner_setting, packed)},
+    {"p", offsetof(planner_setting, packed)},  {"g", offsetof(planner_setting, parts)},
 };
 enum { NUMBER_KEYS = sizeof number_keys / sizeof number_keys[0] };
 
@@ -105,8 +113,8 @@ bool planner_setting_parse(const char *text, planner_setting *setting,
         if (!good)
             return refuse_setting(
                 diagnostics, word, length,
-                "w, s, v, u or p and a number, chunk=slot or step, keep=mixed, registers, again, "
-                "output or private; with commas between");
+                "w, s, v, u, p or g and a number, chunk=slot or step, keep=mixed, registers, "
+                "again, output, private or nothing; with commas between");
         word += length + (word[length] == ',');
     }
     return true;
@@ -186,7 +194,9 @@ static bool same_storages(const search_state *s, const planner_storages *a,
 static void find_storages(search_state *s) {
     for (int stepped = 0; stepped < 2; stepped++)
         for (int k = 0; k < PLANNER_KEEPING_COUNT; k++) {
-            if (s->setting->keeping >= 0 && s->setting->keeping != k)
+            bool asked =
+                s->setting->keeping >= 0 ? s->setting->keeping == k : k != PLANNER_KEEP_NOTHING;
+            if (!asked)
                 continue;
             planner_storages *found =
                 planner_storages_find(s->program, (planner_keeping)k, stepped == 1);
@@ -229,7 +239,8 @@ static void add_candidate(search_state *s, planner_candidate candidate) {
         candidate.priced = estimate.available;
         candidate.price = estimate.total;
     }
-    search->candidates[search->count++] = candidate;
+    BASE_PUSH(s->program->state->arena, search->candidates, search->count, search->capacity,
+              candidate);
     if (candidate.priced &&
         (search->best < 0 || candidate.price < search->candidates[search->best].price))
         search->best = search->count - 1;
@@ -239,8 +250,9 @@ static void add_candidate(search_state *s, planner_candidate candidate) {
 static void add_candidates(search_state *s, const planner_candidate *form) {
     for (int k = 0; k < PLANNER_KEEPING_COUNT; k++) {
         planner_candidate candidate = *form;
-        const planner_storages *storages = s->storages[form->stepped][k];
-        if (storages == NULL)
+        bool parts = form->parts > 1;
+        const planner_storages *storages = s->storages[form->stepped || parts][k];
+        if (storages == NULL || (parts && k != (int)s->parts_keeping))
             continue;
         candidate.keeping = (planner_keeping)k;
         candidate.storages = storages;
@@ -254,13 +266,17 @@ static void add_candidates(search_state *s, const planner_candidate *form) {
     }
 }
 
+/* Room for candidates of rows is made once; few are in parts. */
 static void price_forms(search_state *s) {
-    int64_t most = 0;
-    for (int64_t i = 0; i < s->form_count; i++)
-        most += s->forms[i].refusal == PLANNER_LEGAL ? s->choices[s->forms[i].stepped] : 1;
-    s->search->candidates = BASE_NEW_ARRAY(s->program->state->arena, planner_candidate, most);
-    for (int64_t i = 0; i < s->form_count; i++)
-        add_candidates(s, &s->forms[i]);
+    planner_search *search = s->search;
+    for (int64_t i = 0; i < s->form_count && search->candidates == NULL; i++)
+        search->capacity +=
+            s->forms[i].refusal == PLANNER_LEGAL ? s->choices[s->forms[i].stepped] : 1;
+    if (search->candidates == NULL)
+        search->candidates =
+            BASE_NEW_ARRAY(s->program->state->arena, planner_candidate, search->capacity);
+    for (; s->priced_count < s->form_count; s->priced_count++)
+        add_candidates(s, &s->forms[s->priced_count]);
 }
 
 /* Models of their own are named as what they model. */
@@ -272,14 +288,16 @@ cost_model planner_model_of(const machine *device) {
 cost_estimate planner_price(const planner_program *program, const planner_candidate *candidate,
                             cost_model model, const cost_coefficients *coefficients) {
     cost_facts facts;
+    if (candidate->parts > 1)
+        return planner_launches_price(program, candidate, model, coefficients);
     planner_facts_find(program, candidate, &facts);
     return cost_of(model, &facts, &program->device, coefficients);
 }
 
 static bool same_choice(const planner_candidate *a, const planner_candidate *b) {
     return a->lanes == b->lanes && a->subgroups == b->subgroups && a->vector == b->vector &&
-           a->unroll == b->unroll && a->packed == b->packed && a->stepped == b->stepped &&
-           a->keeping == b->keeping;
+           a->unroll == b->unroll && a->packed == b->packed && a->parts == b->parts &&
+           a->stepped == b->stepped && a->keeping == b->keeping;
 }
 
 /* What is taken where a model of time prices and nothing asks for the number of subgroups: powers
@@ -288,7 +306,28 @@ static bool same_choice(const planner_candidate *a, const planner_candidate *b) 
 static bool may_settle(const search_state *s, const planner_candidate *c) {
     const planner_setting *setting = s->setting;
     bool asked = setting->workers != 0 || setting->subgroups != 0;
-    return c->priced && (asked || (c->subgroups & (c->subgroups - 1)) == 0);
+    return c->priced && (asked || (c->subgroups & (c->subgroups - 1)) == 0) &&
+           (c->parts > 1) == s->in_parts;
+}
+
+/* The least price of what may be taken; -1: nothing. */
+static double least_of(const search_state *s) {
+    double least = -1;
+    for (int64_t i = 0; i < s->search->count; i++) {
+        const planner_candidate *c = &s->search->candidates[i];
+        if (may_settle(s, c) && (least < 0 || c->price < least))
+            least = c->price;
+    }
+    return least;
+}
+
+/* Whether rows are taken in parts; the least price of what is then taken. */
+static double choose_parts(search_state *s) {
+    double whole = least_of(s);
+    s->in_parts = true;
+    double parts = least_of(s), share = runs_teams(s) ? ESTIMATED_PARTS_PRICE : PARTS_PRICE;
+    s->in_parts = parts >= 0 && (whole < 0 || parts < whole * share);
+    return s->in_parts ? parts : whole;
 }
 
 /* Chunks in slots, then the least unrolling, then the lowest price. */
@@ -298,58 +337,183 @@ static bool is_better(const planner_candidate *c, const planner_candidate *best)
                                        : c->price < best->price;
 }
 
+/* The form that measurements know: of the row, or of each of its parts. */
+static bool is_standard(const search_state *s, const planner_candidate *c) {
+    planner_candidate standard = s->in_parts ? planner_candidate_standard_part(s->program, c->parts)
+                                             : planner_candidate_standard(s->program);
+    return same_choice(c, &standard);
+}
+
+/* Of standard forms: of parts whose prices are the same the fewest, else the lower price. */
+static bool is_better_standard(const planner_candidate *c, const planner_candidate *best,
+                               double least) {
+    bool same = c->price <= least * SAME_PRICE && best->price <= least * SAME_PRICE;
+    return same && c->parts != best->parts ? c->parts < best->parts : c->price < best->price;
+}
+
 /* Prices so near the lowest are the same to the model: then the standard, which measurements know,
  * else the better form. */
 static void settle(search_state *s) {
     planner_search *search = s->search;
-    planner_candidate standard = planner_candidate_standard(s->program);
-    double least = -1;
+    double least = choose_parts(s);
+    int64_t standard = -1;
+    for (int64_t i = search->count - 1; i >= 0; i--)
+        if (may_settle(s, &search->candidates[i]) && search->candidates[i].price == least)
+            search->best = i;
     for (int64_t i = 0; i < search->count; i++) {
         const planner_candidate *c = &search->candidates[i];
-        if (may_settle(s, c) && (least < 0 || c->price < least)) {
-            least = c->price;
-            search->best = i;
-        }
+        if (c->priced && (c->parts > 1) == s->in_parts && c->price <= least * STANDARD_PRICE &&
+            is_standard(s, c) &&
+            (standard < 0 || is_better_standard(c, &search->candidates[standard], least)))
+            standard = i;
     }
-    for (int64_t i = 0; i < search->count; i++) {
-        const planner_candidate *c = &search->candidates[i];
-        if (c->priced && c->price <= least * STANDARD_PRICE && same_choice(c, &standard)) {
-            search->best = i;
-            return;
-        }
-    }
-    for (int64_t i = 0; i < search->count; i++) {
+    for (int64_t i = 0; i < search->count && standard < 0; i++) {
         const planner_candidate *c = &search->candidates[i];
         if (may_settle(s, c) && c->price <= least * SAME_PRICE &&
             is_better(c, &search->candidates[search->best]))
             search->best = i;
     }
+    search->best = standard >= 0 ? standard : search->best;
 }
 
-planner_search *planner_search_run(planner_program *program, const planner_setting *setting,
-                                   cost_model model, const cost_coefficients *coefficients) {
-    search_state s = {.program = program, .setting = setting, .coefficients = coefficients};
-    int64_t subgroup = program->state->machine->subgroup;
-    s.search = BASE_NEW(program->state->arena, planner_search);
-    *s.search = (planner_search){.best = -1, .model = model};
-    find_storages(&s);
-    choice_list workers = list_workers(&s);
-    choice_list vectors = powers(runs_teams(&s) ? 8 : 1, setting->vector);
+/* ---- rows in parts ---- */
+
+/* Whether the form's launches can be made; else refused is why not, first in steps, where there are
+ * any. */
+static bool fits(const search_state *s, planner_candidate *form) {
+    form->stepped = s->setting->stepped != 0;
+    bool fit = planner_candidate_check_form(s->program, form);
+    if (fit || form->refusal != PLANNER_REFUSED_STEPS || s->setting->stepped >= 0)
+        return fit;
+    form->stepped = false;
+    return planner_candidate_check_form(s->program, form);
+}
+
+/* The form in as many parts, each way of its chunks. False: no other form would do either. */
+static bool add_part_forms(search_state *s, planner_candidate form) {
+    planner_candidate trial = form;
+    bool fit = fits(s, &trial);
+    if (fit && s->launches == NULL)
+        s->launches = planner_launches_find(s->program, &trial);
+    if (fit && s->launches->count > 0) {
+        form.launches = s->launches;
+        form.stepped = false;
+        add_forms(s, form);
+        return true;
+    }
+    trial.launches = s->launches;
+    planner_candidate_check_form(s->program, &trial);
+    BASE_PUSH(s->program->state->arena, s->forms, s->form_count, s->form_capacity, trial);
+    return trial.refusal <= PLANNER_REFUSED_PARTS;
+}
+
+static void list_part_forms(search_state *s, const planner_candidate *standard,
+                            choice_list *workers, choice_list *vectors) {
+    const planner_setting *setting = s->setting;
+    int64_t most = s->program->state->machine->lanes_limit;
+    if (setting->workers != 0 || setting->subgroups != 0 || !runs_teams(s))
+        *workers = list_workers(s);
+    else
+        for (int64_t w = standard->lanes * standard->subgroups; w <= most; w *= 2)
+            list_add(workers, w);
+    if (setting->vector != 0)
+        list_add(vectors, setting->vector);
+    else
+        for (int64_t v = standard->vector; v <= (runs_teams(s) ? 8 : 1); v *= 2)
+            list_add(vectors, v);
+}
+
+/* The least price for so many parts; -1: none. */
+static double add_parts(search_state *s, int64_t parts) {
+    const planner_setting *setting = s->setting;
+    int64_t subgroup = s->program->state->machine->subgroup, first = s->search->count;
+    planner_candidate form = planner_candidate_standard_part(s->program, parts);
+    choice_list workers = {0}, vectors = {0};
+    bool good = true;
+    if (setting->keeping < 0 || setting->keeping == PLANNER_KEEP_NOTHING)
+        s->storages[1][PLANNER_KEEP_NOTHING] = planner_storages_of_parts(s->program);
+    s->parts_keeping = setting->keeping < 0 ? PLANNER_KEEP_NOTHING : setting->keeping;
+    s->launches = NULL;
+    list_part_forms(s, &form, &workers, &vectors);
+    form.keeping = s->parts_keeping;
+    form.storages = s->storages[1][form.keeping];
+    form.packed = setting->packed != 0 ? setting->packed : 1;
+    form.unroll = 1;
+    for (int w = 0; w < workers.count; w++)
+        for (int v = 0; v < vectors.count; v++) {
+            form.lanes = workers.value[w] < subgroup ? workers.value[w] : subgroup;
+            form.subgroups = workers.value[w] / form.lanes;
+            form.vector = vectors.value[v];
+            if (form.lanes * form.subgroups != workers.value[w])
+                form.lanes = workers.value[w], form.subgroups = 1; /* refused by its rule */
+            good = good && add_part_forms(s, form);
+        }
+    price_forms(s);
+    double least = -1;
+    for (int64_t i = first; i < s->search->count; i++) {
+        const planner_candidate *c = &s->search->candidates[i];
+        least = c->priced && (least < 0 || c->price < least) ? c->price : least;
+    }
+    return least;
+}
+
+/* As many parts as there are processors for each row, then twice as many while that is cheaper,
+ * then half. */
+static void look_at_parts(search_state *s) {
+    int64_t limit = planner_parts_limit(s->program), parts = 1;
+    int64_t each = s->program->device.processors / s->program->programs;
+    while (parts * 2 <= each && parts * 2 <= limit)
+        parts *= 2;
+    if (parts < 2)
+        return;
+    double first = add_parts(s, parts), least = first, price = first;
+    for (int64_t g = parts * 2; g <= limit && price >= 0 && price <= least; g *= 2) {
+        least = price;
+        price = add_parts(s, g);
+    }
+    least = price = first;
+    for (int64_t g = parts / 2; g >= 2 && price >= 0 && price <= least; g /= 2) {
+        least = price;
+        price = add_parts(s, g);
+    }
+}
+
+/* ---- the search ---- */
+
+static void add_rows(search_state *s) {
+    int64_t subgroup = s->program->state->machine->subgroup;
+    choice_list workers = list_workers(s);
+    choice_list vectors = powers(runs_teams(s) ? 8 : 1, s->setting->vector);
     for (int w = 0; w < workers.count; w++) {
-        choice_list packed = list_packed(&s, workers.value[w]);
+        choice_list packed = list_packed(s, workers.value[w]);
         for (int v = 0; v < vectors.count; v++)
             for (int p = 0; p < packed.count; p++) {
                 int64_t lanes = workers.value[w] < subgroup ? workers.value[w] : subgroup;
                 planner_candidate form = {.lanes = lanes,
                                           .subgroups = workers.value[w] / lanes,
                                           .vector = vectors.value[v],
-                                          .packed = packed.value[p]};
+                                          .packed = packed.value[p],
+                                          .parts = 1};
                 if (form.lanes * form.subgroups != workers.value[w])
                     form.lanes = workers.value[w], form.subgroups = 1; /* refused by its rule */
-                add_forms(&s, form);
+                add_forms(s, form);
             }
     }
+}
+
+planner_search *planner_search_run(planner_program *program, const planner_setting *setting,
+                                   cost_model model, const cost_coefficients *coefficients) {
+    search_state s = {.program = program, .setting = setting, .coefficients = coefficients};
+    s.search = BASE_NEW(program->state->arena, planner_search);
+    *s.search = (planner_search){.best = -1, .model = model};
+    find_storages(&s);
+    if (setting->parts <= 1)
+        add_rows(&s);
     price_forms(&s);
+    if (setting->parts > 1)
+        add_parts(&s, setting->parts);
+    else if (setting->parts == 0 && planner_parts_are_wanted(program, model))
+        look_at_parts(&s);
     if (s.search->best >= 0 && s.search->is_time)
         settle(&s);
     return s.search;

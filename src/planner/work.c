@@ -29,6 +29,13 @@ static int64_t evaluate(const planner_program *program, const layout_extent *ext
     return layout_extent_evaluate(extent, program->values, &value) && value >= 0 ? value : 1;
 }
 
+/* Elements of an axis that each lane goes through; the lane axis is not asked for. */
+static int64_t length_of(const planner_program *program, int axis) {
+    int64_t extent = evaluate(program, program->state->axes.axes[axis].extent);
+    int64_t lanes = program->beside != NULL ? program->beside[axis] : 1;
+    return extent / lanes + (extent % lanes != 0);
+}
+
 static void mark_symbols(const layout_extent *extent, bool *marked) {
     if (extent->kind == LAYOUT_EXTENT_SYMBOL)
         marked[extent->value] = true;
@@ -205,8 +212,7 @@ static planner_access *access_make(planner_program *program, const ir_op *op) {
     for (int i = 0; i < count; i++) {
         access->row = access->row || space[i] == state->lane_axis;
         if (space[i] != state->lane_axis)
-            access->others =
-                planner_times(access->others, evaluate(program, state->axes.axes[space[i]].extent));
+            access->others = planner_times(access->others, length_of(program, space[i]));
     }
     for (int d = 0; d < form->rank; d++) {
         access->footprint = planner_times(access->footprint, reach_of(program, op, d));
@@ -392,7 +398,7 @@ static void begin_pass(work_state *s, const analysis_sweep *sweep) {
             pass.elements = program->extent;
             continue;
         }
-        int64_t extent = evaluate(program, state->axes.axes[sweep->axes[i]].extent);
+        int64_t extent = length_of(program, sweep->axes[i]);
         pass.times = planner_times(pass.times, extent);
         if (sweep->axes[i] != sweep->reduced)
             pass.ends = planner_times(pass.ends, extent);
@@ -464,8 +470,7 @@ static void add_kept(work_state *s, int crossing) {
         int axis = state->axes.of_value[value->number][i];
         kept.row = kept.row || (axis >= 0 && axis == state->lane_axis);
         if (axis >= 0 && axis != state->lane_axis)
-            kept.others =
-                planner_times(kept.others, evaluate(s->program, state->axes.axes[axis].extent));
+            kept.others = planner_times(kept.others, length_of(s->program, axis));
     }
     BASE_PUSH(state->arena, s->work->kept, s->work->kept_count, s->work->kept_capacity, kept);
 }

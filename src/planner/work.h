@@ -101,7 +101,8 @@ typedef struct planner_program {
     planner_scalar *scalars; /* by value number */
     planner_access **accesses;
     int64_t access_count, access_capacity;
-    int *crossing; /* by value number: into sweeps.crossings, -1 none */
+    int *crossing;         /* by value number: into sweeps.crossings, -1 none */
+    const int64_t *beside; /* by axis: lanes that go through it side by side; NULL: one each */
 } planner_program;
 
 /* `sizes`: by symbol, -1 where the call is not known; NULL: nothing is. After state->lane_axis. */

@@ -33,7 +33,7 @@ def candidates(*words):
 
 
 def setting_of(choice):
-    numbers = ",".join(f"{key}={choice[key]}" for key in "wvup")
+    numbers = ",".join(f"{key}={choice[key]}" for key in "wvupg")
     return f"{numbers},chunk={choice['chunk']},keep={choice['keep']}"
 
 
@@ -110,6 +110,117 @@ def check_search():
     case("unknown_coefficient", run.code == 3 and "coefficient-name" in run.text, run)
 
 
+IN_PLACE = """kernel k(x: inout f32[R, N]) {
+    program row: R
+    t = x[row, :]
+    x[row, :] = t / sum(t)
+}
+"""
+
+
+def parts_of(file, inputs, *words):
+    """How many parts the plan has of a row; 1: one launch; None with the run: there is no plan."""
+    run = croft("plan", file, *inputs, *words)
+    found = re.search(r"^axis N .*\| group (\d+)$", run.out, re.M)
+    return int(found[1]) if found else 1 if run.code == 0 else run
+
+
+def rows_of(name, shape):
+    width = shape.split("x")[1]
+    weights = {"layernorm": [f"w=zeros:{width}", f"b=zeros:{width}"],
+               "rmsnorm": [f"w=zeros:{width}"]}.get(name, [])
+    return [f"x=zeros:{shape}", *weights, "y=/dev/null"]
+
+
+def check_parts():
+    """Few wide rows are split over launches where that is cheaper, and nothing else is."""
+    for name in ("sum", "softmax", "rmsnorm", "layernorm"):
+        file = f"examples/{name}.croft"
+        for shape, least in (("1x262144", 32), ("2x262144", 16), ("8x1048576", 8)):
+            found = parts_of(file, rows_of(name, shape), *GPU)
+            case(f"{name}_{shape}_in_parts", isinstance(found, int) and found >= least, found)
+        for shape in ("8192x4096", "1x4096", "1024x262144", "132x65536"):
+            found = parts_of(file, rows_of(name, shape), *GPU)
+            case(f"{name}_{shape}_whole", found == 1, found)
+        found = parts_of(file, ["N=262144"], *GPU)
+        case(f"{name}_of_rows_that_the_call_knows_whole", found == 1, found)
+        for machine in ("cpu-avx2", "cpu-avx512"):
+            on = ["--machine", machine]
+            for shape, wanted in (("1x262144", 2), ("1x4194304", 2), ("1x16384", 1),
+                                  ("2x4194304", 1), ("64x65536", 1)):
+                found = parts_of(file, rows_of(name, shape), *on)
+                case(f"{name}_{shape}_{machine}", found == wanted, found)
+            for words in (["--plan", "row"], ["--set", "g=1"], ["--strict"]):
+                found = parts_of(file, rows_of(name, "1x4194304"), *on, *words)
+                case(f"{name}_{machine}_{'_'.join(words)}_whole", found == 1, found)
+        found = parts_of(file, rows_of(name, "1x4194304"), "--machine", "m1")
+        case(f"{name}_where_no_launch_is_priced_whole", found == 1, found)
+
+
+def check_parts_are_set():
+    """A number of parts is obeyed, or refused with a slug and a reason."""
+    wide = rows_of("softmax", "3x262144")
+    for words, wanted in ((["g=1"], 1), (["g=2"], 2), (["g=64"], 64),
+                          (["g=16,w=128,v=4,u=2,chunk=step"], 16)):
+        for machine in ("sm_90", "sm_80"):
+            found = parts_of(SOFTMAX, wide, "--machine", machine, "--set", *words)
+            case(f"set_{words[0]}_{machine}", found == wanted, found)
+    found = parts_of(SOFTMAX, ["x=zeros:3x5000", "y=/dev/null"], "--machine", "cpu-avx2", "--set",
+                     "g=8")
+    case("set_more_parts_than_cores", found == 8, found)
+    plan = croft("plan", SOFTMAX, *GPU, "--set", "g=8")
+    case("set_parts_of_an_open_width",
+         re.search(r"^axis N .*step \* \| group 8$", plan.out, re.M) is not None, plan)
+    in_place = kernel("in_place", IN_PLACE)
+    left = kernel("left", "kernel k(x: in f32[R, N], y: out f32[R]) {\n    program row: R\n"
+                          "    y[row] = sum(x[row, :], order=left)\n}\n")
+    canonical = kernel("canonical", left.read_text().replace("left", "canonical"))
+    for name, file, words, said in (
+            ("three", SOFTMAX, ["g=3"], "3 parts of a row [parts]"),
+            ("too_many", SOFTMAX, ["g=2048"], "at most 1024"),
+            ("more_than_chunks", SOFTMAX, ["g=512,w=1024"], "at most 64"),
+            ("packed", SOFTMAX, ["g=4,p=2"], "[parts-packed]"),
+            ("kept", SOFTMAX, ["g=4,keep=registers"], "[parts-keep]"),
+            ("strict", SOFTMAX, ["g=4", "--strict"], "[parts-order]"),
+            ("canonical", canonical, ["g=4"], "[parts-order]"),
+            ("left", left, ["g=4"], "order=left"),
+            ("in_place", in_place, ["g=4"], "[parts-split]"),
+            ("why", in_place, ["g=4"], "a tensor is read and written"),
+            ("no_price", SOFTMAX, ["g=4", "--model", "service"], "model service")):
+        inputs = ["x=zeros:3x262144", "y=/dev/null"]
+        if file == in_place:
+            inputs = ["x=zeros:3x262144,/dev/null"]
+        run = croft("plan", file, *inputs, *GPU, "--set", *words)
+        case(f"parts_refused_{name}", run.code == 3 and said in run.text, run)
+    found = parts_of(in_place, ["x=zeros:1x262144,/dev/null"], *GPU)
+    case("what_cannot_be_split_has_a_plan", found == 1, found)
+    page = candidates(in_place, "x=zeros:1x262144,/dev/null", *GPU)
+    refused = [c for c in page["candidates"] if c.get("refused", {}).get("slug") == "parts-split"]
+    case("one_refusal_stands_for_all", len(refused) == 1, len(refused))
+
+
+def check_prices_of_parts():
+    """The price of parts is that of their launches, and what waits for the launch before."""
+    page = candidates(SOFTMAX, *rows_of("softmax", "1x262144"), *GPU)
+    parts = [c for c in page["candidates"] if c["g"] > 1 and "refused" not in c]
+    case("several_numbers_of_parts", len({c["g"] for c in parts}) >= 3, len(parts))
+    for c in parts:
+        label = f"{c['g']}_{c['w']}_{c['v']}_{c['chunk']}_{c['u']}"
+        case(f"launches_{label}", len(c["launches"]) == 3
+             and all(f["programs"] == c["g"] for f in c["launches"]), c["launches"])
+        prices = c["prices"]
+        case(f"unpriced_{label}", prices["analytic"] == prices["service"] ==
+             {"missing": "launches"}, prices)
+        causes = {cause["name"]: cause["amount"] for cause in prices["cuda"]["causes"]}
+        case(f"three_launches_{label}", abs(causes["launch"] - 3 * 0.53) < 1e-9
+             and causes["behind"] == 2.0 and len(causes) == len(prices["cuda"]["causes"])
+             and abs(sum(causes.values()) - prices["cuda"]["total"]) < 1e-9, causes)
+    cheap = command.SCRATCH / "cheap.txt"
+    cheap.write_text("cuda.behind 1000\n")
+    found = parts_of(SOFTMAX, rows_of("softmax", "1x262144"), *GPU, "--cost-model", cheap)
+    case("dear_launches_keep_rows_whole", found == 1, found)
+
+
 def check_names():
     """Renaming, naming subexpressions and swapping independent statements change nothing."""
     forms = [
@@ -159,5 +270,8 @@ check_page()
 check_refusals()
 check_search()
 check_names()
+check_parts()
+check_parts_are_set()
+check_prices_of_parts()
 check_candidates()
 command.finish()

@@ -77,6 +77,41 @@ static void causes_add_up_to_the_total(void **state) {
     }
 }
 
+/* Launches of a sequence are added cause by cause; what waits for the one before costs more on a
+ * GPU, and a cpu's team is awake by then. */
+static void launches_one_behind_the_other_add_up(void **state) {
+    (void)state;
+    cost_facts facts = known_facts();
+    const cost_coefficients *coefficients = cost_coefficients_default();
+    for (int i = 0; i < COST_MODEL_COUNT; i++) {
+        cost_model model = (cost_model)i;
+        cost_machine of = cost_machine_of(machine_find(machine_of_model[i]), 0);
+        cost_estimate once = price(model, &facts, machine_of_model[i]);
+        cost_estimate sum = cost_sequence_begin(model);
+        for (int launch = 0; launch < 3; launch++)
+            cost_sequence_add(&sum, model, &facts, &of, coefficients);
+        assert_int_equal(sum.available, model == COST_CUDA || model == COST_CPU);
+        assert_int_equal(sum.available, cost_knows_sequences(model));
+        if (!sum.available) {
+            assert_string_equal(sum.missing, "launches");
+            continue;
+        }
+        double more = model == COST_CUDA ? 2 * 1.0 : 2 * (1.5 - 4.0);
+        assert_true(fabs(sum.total - (3 * once.total + more)) < 1e-9 * sum.total);
+        assert_int_equal(sum.cause_count, once.cause_count + (model == COST_CUDA));
+        double causes = 0;
+        for (int k = 0; k < sum.cause_count; k++)
+            causes += sum.causes[k].amount;
+        assert_true(fabs(causes - sum.total) < 1e-9 * sum.total);
+    }
+    facts.programs = COST_UNKNOWN;
+    cost_estimate sum = cost_sequence_begin(COST_CUDA);
+    cost_machine of = cost_machine_of(machine_find("sm_90"), 0);
+    cost_sequence_add(&sum, COST_CUDA, &facts, &of, coefficients);
+    assert_false(sum.available);
+    assert_string_equal(sum.missing, "programs");
+}
+
 /* ---- what is not known ---- */
 
 #define FACT(name)                                                                                 \
@@ -300,6 +335,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_have_names),
         cmocka_unit_test(causes_add_up_to_the_total),
+        cmocka_unit_test(launches_one_behind_the_other_add_up),
         cmocka_unit_test(a_fact_that_is_not_known_is_named_or_not_used),
         cmocka_unit_test(no_fact_is_too_large),
         cmocka_unit_test(domains_that_are_not_known_are_named),

@@ -43,6 +43,47 @@ cost_estimate cost_of(cost_model model, const cost_facts *facts, const cost_mach
     return estimate;
 }
 
+/* ---- sequences ---- */
+
+bool cost_knows_sequences(cost_model model) {
+    return model == COST_CUDA || model == COST_CPU;
+}
+
+cost_estimate cost_sequence_begin(cost_model model) {
+    bool known = cost_knows_sequences(model);
+    return (cost_estimate){
+        .available = known, .missing = known ? NULL : "launches", .is_time = known};
+}
+
+static void add_cause(cost_estimate *sum, const char *name, double amount) {
+    for (int i = 0; i < sum->cause_count; i++)
+        if (strcmp(sum->causes[i].name, name) == 0) {
+            sum->causes[i].amount += amount;
+            sum->total += amount;
+            return;
+        }
+    cost_add(sum, name, amount);
+}
+
+void cost_sequence_add(cost_estimate *sum, cost_model model, const cost_facts *launch,
+                       const cost_machine *device, const cost_coefficients *coefficients) {
+    if (!sum->available)
+        return;
+    bool behind = sum->cause_count > 0;
+    cost_coefficients later = *coefficients;
+    if (behind)
+        later.value[COST_CPU_TEAM] = later.value[COST_CPU_TEAM_AWAKE];
+    cost_estimate own = cost_of(model, launch, device, &later);
+    if (!own.available) {
+        *sum = own;
+        return;
+    }
+    for (int i = 0; i < own.cause_count; i++)
+        add_cause(sum, own.causes[i].name, own.causes[i].amount);
+    if (behind && model == COST_CUDA)
+        add_cause(sum, "behind", coefficients->value[COST_CUDA_BEHIND]);
+}
+
 static bool lacks(cost_estimate *estimate, const char *name) {
     estimate->available = false;
     estimate->missing = name;

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { COST_MAX_DOMAINS = 64, COST_MAX_CAUSES = 12 };
+enum { COST_MAX_DOMAINS = 64, COST_MAX_CAUSES = 14 };
 #define COST_UNKNOWN (-1) /* of any fact below */
 
 /* One pass over elements: a sweep, or work beside the sweeps that one lane does for all. */
@@ -128,6 +128,14 @@ void cost_coefficients_print(base_text *out, const cost_coefficients *coefficien
  * budget or illegal is priced all the same: who may be chosen is decided before. */
 cost_estimate cost_of(cost_model model, const cost_facts *facts, const cost_machine *device,
                       const cost_coefficients *coefficients);
+
+/* Launches one behind the other: begin, then add each. The causes are those of all of them, and
+ * `behind` for each that waits for the one before. Models that know no sequences are unavailable:
+ * `launches` is missing. */
+bool cost_knows_sequences(cost_model model);
+cost_estimate cost_sequence_begin(cost_model model);
+void cost_sequence_add(cost_estimate *sum, cost_model model, const cost_facts *launch,
+                       const cost_machine *device, const cost_coefficients *coefficients);
 
 /* Values that a worker keeps of a tile with n elements: floor(n/(W*V))*V + min(n mod (W*V), V). */
 int64_t cost_slots(int64_t elements, int64_t workers, int64_t vector);
