@@ -41,18 +41,6 @@ static int find_value(const cli_options *options, const compile_report *report,
     return CLI_EXIT_USAGE;
 }
 
-static void write_report(base_text *out, const cli_options *options, const compile_report *report,
-                         const compile_report_value *value) {
-    if (value != NULL)
-        cli_explain_picture(out, report, value, options->html);
-    else if (options->html)
-        cli_explain_page(out, report);
-    else if (options->json)
-        cli_explain_json(out, report);
-    else
-        cli_explain_text(out, report);
-}
-
 /* The launch that has the tile of --value; without one the first. */
 static const compile_report *choose_report(const cli_job *job) {
     const compile_result *compiled = &job->compiled;
@@ -62,16 +50,44 @@ static const compile_report *choose_report(const cli_job *job) {
     return compiled->report;
 }
 
-/* One report for each launch: texts behind each other, for programs a list. */
-static void write_reports(base_text *out, const cli_job *job) {
+/* Of a split kernel the planner's reasons are those of all launches together. */
+static cli_explain_launches find_launches(base_text *out, const cli_job *job) {
     const compile_result *compiled = &job->compiled;
-    bool list = job->options->json && compiled->launch_count > 1;
-    base_text_string(out, list ? "[" : "");
-    for (int i = 0; i < compiled->launch_count; i++) {
-        base_text_string(out, i == 0 ? "" : list ? ", " : "\n");
-        write_report(out, job->options, compiled->launches[i].report, NULL);
+    cli_explain_launches launches = {.kernel = compiled->tile->name,
+                                     .plan = compiled->plan,
+                                     .planning = compiled->report->planning,
+                                     .count = compiled->launch_count,
+                                     .own_parameters = compiled->tile->parameter_count};
+    bool split = cli_explain_is_split(&launches);
+    launches.reports = BASE_NEW_ARRAY(out->arena, compile_report *, launches.count);
+    for (int i = 0; i < launches.count; i++) {
+        launches.reports[i] = BASE_NEW(out->arena, compile_report);
+        *launches.reports[i] = *compiled->launches[i].report;
+        if (split && (i > 0 || !job->options->json))
+            launches.reports[i]->planning = NULL;
     }
-    base_text_string(out, list ? "]\n" : "");
+    return launches;
+}
+
+/* Texts behind each other, for programs a list, of which the first has the planner's reasons. */
+static void write_reports(base_text *out, const cli_job *job) {
+    cli_explain_launches launches = find_launches(out, job);
+    bool split = cli_explain_is_split(&launches), json = job->options->json;
+    if (job->options->html) {
+        cli_explain_page(out, &launches);
+        return;
+    }
+    if (split && !json)
+        cli_explain_launches_text(out, &launches);
+    base_text_string(out, split && json ? "[" : "");
+    for (int i = 0; i < launches.count; i++) {
+        base_text_string(out, !split ? "" : !json ? "\n" : i > 0 ? ", " : "");
+        if (json)
+            cli_explain_json(out, launches.reports[i]);
+        else
+            cli_explain_text(out, launches.reports[i]);
+    }
+    base_text_string(out, split && json ? "]\n" : "");
 }
 
 static int print_report(cli_job *job) {
@@ -82,18 +98,12 @@ static int print_report(cli_job *job) {
     const compile_report *report = choose_report(job);
     const compile_report_value *value;
     int status = find_value(job->options, report, &value);
-    if (status == CLI_EXIT_OK && value == NULL && job->options->html &&
-        job->compiled.launch_count > 1) {
-        fputs("croft: explain: a kernel of several launches has no page; the text shows them all\n",
-              stderr);
-        status = CLI_EXIT_USAGE;
-    }
     if (status != CLI_EXIT_OK)
         return status;
     base_text text;
     base_text_init(&text, &job->compiled.arena);
     if (value != NULL)
-        write_report(&text, job->options, report, value);
+        cli_explain_picture(&text, report, value, job->options->html);
     else
         write_reports(&text, job);
     if (cli_output_text(job->options->output, text.bytes, &job->diagnostics))

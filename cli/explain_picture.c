@@ -117,23 +117,39 @@ static void write_pictures(base_text *out, const compile_report *report) {
     }
 }
 
-void cli_explain_page(base_text *out, const compile_report *report) {
+/* Under the heading the launch has where there are several. */
+static void write_launch(base_text *out, const compile_report *report, bool split) {
+    base_text text;
+    base_text_init(&text, out->arena);
+    cli_explain_text(&text, report);
+    if (split)
+        cli_layout_page_words(out, "h1", report->kernel);
+    cli_layout_page_words(out, "pre", text.bytes);
+    write_pictures(out, report);
+}
+
+void cli_explain_page(base_text *out, const cli_explain_launches *launches) {
+    const compile_report *first = launches->reports[0];
+    bool split = cli_explain_is_split(launches);
     base_text title, text, plan;
     base_text_init(&title, out->arena);
     base_text_init(&text, out->arena);
     base_text_init(&plan, out->arena);
-    base_text_format(&title, "%s on %s", report->kernel, report->machine->name);
-    cli_explain_text(&text, report);
-    ir_plan_print(&plan, report->plan);
+    base_text_format(&title, "%s on %s", launches->kernel, first->machine->name);
+    ir_plan_print(&plan, launches->plan);
     cli_layout_page_begin(out, title.bytes);
-    cli_layout_page_words(out, "pre", text.bytes);
-    write_pictures(out, report);
-    if (report->planning != NULL)
-        cli_explain_choice_table(out, report->planning);
+    if (split) {
+        cli_explain_launches_text(&text, launches);
+        cli_layout_page_words(out, "pre", text.bytes);
+    }
+    for (int i = 0; i < launches->count; i++)
+        write_launch(out, launches->reports[i], split);
+    if (launches->planning != NULL)
+        cli_explain_choice_table(out, launches->planning);
     cli_layout_page_words(out, "h2", "The plan");
     cli_layout_page_words(out, "pre", plan.bytes);
-    if (report->module->source != NULL) {
-        const base_source *source = report->module->source;
+    if (first->module->source != NULL) {
+        const base_source *source = first->module->source;
         cli_layout_page_words(out, "h2", "The kernel's file");
         cli_layout_page_words(out, "pre",
                               base_arena_copy(out->arena, source->text, source->length));

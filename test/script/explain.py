@@ -288,6 +288,34 @@ def pictures():
     except xml.etree.ElementTree.ParseError as error:
         broken = error
     case("a_page_is_well_formed", broken is None, broken)
+    split = ["examples/softmax.croft", "x=zeros:1x262144", "y=/dev/null", "--set", "g=64", *ON]
+    file = command.SCRATCH / "launches.html"
+    run = croft("explain", *split, "--html", "-o", file)
+    page = file.read_text(encoding="utf-8") if run.code == 0 else ""
+    case("a_page_of_launches_shows_them_all", page.count("<svg ") >= 3 and page.count("<h1>") == 4
+         and all(f"<h1>softmax_{i}</h1>" in page for i in (1, 2, 3))
+         and page.count("<h2>Candidates") == 1 and "| group 64" in page
+         and page.endswith("</html>\n"), run)
+    try:
+        xml.etree.ElementTree.fromstring(page.replace("<!DOCTYPE html>\n", ""))
+        broken = None
+    except xml.etree.ElementTree.ParseError as error:
+        broken = error
+    case("a_page_of_launches_is_well_formed", broken is None, broken)
+    run = croft("explain", *split)
+    lines = run.out.splitlines()
+    case("launches_are_told_before_their_reports", run.code == 0
+         and "3 launches, one behind the other" in lines[0]
+         and "takes max_0_parts; hands on sum_0_parts" in run.out
+         and "handed on   max_0_parts f32[R, 64], sum_0_parts f32[R, 64]" in run.out
+         and run.out.count("predicted") == 1
+         and len(re.findall(r"^softmax_[123]  N=262144", run.out, re.M)) == 3, run)
+    run = croft("explain", *split, "--json")
+    reports = json.loads(run.out) if run.code == 0 else []
+    case("launches_are_a_list_for_programs", [r["kernel"] for r in reports]
+         == ["softmax_1", "softmax_2", "softmax_3"]
+         and reports[0]["planned"]["chosen"][0]["g"] == 64
+         and reports[1]["planned"] is None, run)
     run = croft("explain", "examples/softmax.croft", "--html", "--json")
     case("a_page_is_no_json", run.code == 2 and run.out == "", run)
 
