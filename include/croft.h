@@ -1,10 +1,33 @@
-/* croft.h: the public face of libcroft.
+/* croft.h: numeric kernels from short texts, compiled and run inside another program.
  *
- * So far the library tells its version; compiling and launching kernels from C comes with the
- * library's own work (docs/roadmap.md). The command `croft` is built on the same objects.
+ *     croft_context *context;    croft_kernel *kernel;    croft_dispatch *softmax;
+ *     croft_context_create(NULL, &context);
+ *     croft_compile(context, &(croft_source){sizeof(croft_source), text}, &kernel, &findings);
+ *     croft_prepare(kernel, arguments, 2, NULL, &softmax, &findings);
+ *     croft_launch(softmax, NULL, &findings);                       as often as wanted
+ *     croft_dispatch_free(softmax);  croft_kernel_free(kernel);  croft_context_free(context);
+ *
+ * Statuses. Every call that can fail says how; nothing here exits, aborts, prints, or reads the
+ * environment (croft_config_from_environment is the one that does), and there is no global state.
+ * What is wrong with a kernel, an argument or a plan comes as findings: croft_diagnostics.
+ *
+ * Ownership. What a call gives through a `**` belongs to the caller, who frees it with the _free of
+ * its kind; NULL is allowed there. On failure it is NULL. Dispatches end before their kernel,
+ * kernels before their context. Texts and arrays that a call is given are read during the call; the
+ * memory of tensors stays the caller's, and is used by launches until the dispatch ends.
+ *
+ * Threads. A context and a kernel may be used by several threads at once; so may a dispatch be
+ * launched. Freeing is for one thread, when no other uses the object. Findings belong to whoever
+ * asked.
+ *
+ * Growth. Each struct that a caller fills begins with its size: what a newer header adds at the end
+ * means, where it is missing or zero, what it meant before.
  */
 #ifndef CROFT_H
 #define CROFT_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,10 +42,212 @@ extern "C" {
 #define CROFT_VERSION_MAJOR 0
 #define CROFT_VERSION_MINOR 1
 #define CROFT_VERSION_PATCH 0
+#define CROFT_VERSION                                                                              \
+    (CROFT_VERSION_MAJOR * 1000000 + CROFT_VERSION_MINOR * 1000 + CROFT_VERSION_PATCH)
 
-/* `MAJOR.MINOR.PATCH` of the library that is linked, a static string: compare it with the macros of
- * the header that was compiled against. */
+/* `MAJOR.MINOR.PATCH` of the library that is linked, a static string. */
 CROFT_API const char *croft_version(void);
+
+/* ---- statuses ---- */
+typedef enum croft_status {
+    CROFT_OK = 0,
+    CROFT_REJECTED,         /* a kernel, an argument, a plan or a layout: the findings say why */
+    CROFT_MISUSE,           /* NULL, a size or a number that cannot be meant, another version */
+    CROFT_OUT_OF_MEMORY,    /* the allocator gave none; the context can be used on */
+    CROFT_NO_COMPILER,      /* none found, or the one named cannot be executed */
+    CROFT_COMPILER_FAILED,  /* it ran and failed, or what it made cannot be loaded */
+    CROFT_NO_DEVICE,        /* no driver, or no device behind it */
+    CROFT_OUT_OF_RESOURCES, /* threads, scratch or registers of a device */
+    CROFT_SYSTEM_FAILED     /* no usable temporary directory, no process, a failed write */
+} croft_status;
+
+/* `rejected`, `out of memory`, ...: a static string. */
+CROFT_API const char *croft_status_name(croft_status status);
+
+/* ---- findings ---- */
+/* What was wrong, at most 20 of it. Where memory is short there may be none. */
+typedef struct croft_diagnostics croft_diagnostics;
+
+/* One of them. Texts are valid until the findings are freed, and NULL where there is none. */
+typedef struct croft_diagnostic {
+    size_t size;        /* in: sizeof(croft_diagnostic) */
+    const char *slug;   /* a stable word: unknown-name, size-mismatch, ... */
+    const char *source; /* the name that the text was given */
+    int line, column;   /* from 1, in bytes; line 0: nowhere in a text */
+    int length;         /* bytes that it is about */
+    const char *message;
+    const char *found, *expected, *hint;
+} croft_diagnostic;
+
+CROFT_API int croft_diagnostics_count(const croft_diagnostics *findings); /* NULL: 0 */
+/* Number `index`, from 0. CROFT_MISUSE where there is none. */
+CROFT_API croft_status croft_diagnostics_at(const croft_diagnostics *findings, int index,
+                                            croft_diagnostic *diagnostic);
+/* All of them with their source lines, for people; "" for NULL. Valid until they are freed. */
+CROFT_API const char *croft_diagnostics_text(const croft_diagnostics *findings);
+CROFT_API void croft_diagnostics_free(croft_diagnostics *findings);
+
+/* ---- contexts ---- */
+/* Memory for everything that the library keeps: resize(context, NULL, 0, n) allocates,
+ * resize(context, p, old, 0) frees, else grows or shrinks. NULL: there is none. It is called from
+ * every thread that calls the library. Aligned as malloc does. */
+typedef void *croft_resize(void *context, void *memory, size_t old_size, size_t new_size);
+
+/* The caller's own threads: calls body(state, i) once for each i in [0, n), on any threads and in
+ * any order, and returns when all have returned. */
+typedef void croft_parallel_for(void *context, int64_t n, void (*body)(void *state, int64_t index),
+                                void *state);
+
+/* Zeroed but for its size, everything is the default. Texts are copied. */
+typedef struct croft_config {
+    size_t size;          /* sizeof(croft_config) */
+    croft_resize *resize; /* NULL: malloc, realloc and free */
+    void *resize_context;
+    const char *device;  /* `cpu`, `cuda`; NULL: cpu */
+    const char *machine; /* whose plans are made, a name of `croft plan --help`; NULL: the device's
+                            own */
+    /* Threads of the cpu that a launch may use. 1: the caller's alone. 0: as many as there are
+     * processors for this process. They are started by the first launch that is worth them, and
+     * joined when the context is freed. */
+    int threads;
+    croft_parallel_for *parallel_for; /* instead of the library's own threads; it is handed at most
+                                         `threads` indices at a time */
+    void *parallel_context;
+    const char *compiler; /* of C: a path, or a name to look for. NULL: cc, gcc, clang */
+    const char *path;     /* where to look, as in PATH. NULL: /usr/local/bin and /usr/bin */
+    const char *temporary_directory;      /* tried before /tmp, /dev/shm, /var/tmp. NULL: none */
+    const char *cuda_driver, *cuda_nvrtc; /* libraries; NULL: their usual names */
+} croft_config;
+
+/* Sets those that are NULL from PATH, TMPDIR, CROFT_COMPILER, CROFT_CUDA_DRIVER and CROFT_NVRTC.
+ * The texts are the environment's: create the context before that is changed. */
+CROFT_API void croft_config_from_environment(croft_config *config);
+
+typedef struct croft_context croft_context;
+
+/* NULL config: all defaults. No thread and no compiler is started here; the driver of a device is
+ * opened. CROFT_MISUSE where the library is another version than the header, or the device or the
+ * machine has an unknown name. */
+#define croft_context_create(config, context)                                                      \
+    croft_context_create_for(CROFT_VERSION, (config), (context))
+CROFT_API croft_status croft_context_create_for(int version, const croft_config *config,
+                                                croft_context **context);
+CROFT_API void croft_context_free(croft_context *context);
+
+/* ---- kernels ---- */
+typedef struct croft_source {
+    size_t size;        /* sizeof(croft_source) */
+    const char *text;   /* docs/language.md; copied */
+    size_t length;      /* of it; 0: it ends with a NUL */
+    const char *name;   /* in findings; NULL: `<string>` */
+    const char *kernel; /* NULL: the only one of the text */
+} croft_source;
+
+typedef struct croft_kernel croft_kernel;
+
+/* Reads the text and finds what can be wrong without arguments. */
+CROFT_API croft_status croft_compile(croft_context *context, const croft_source *source,
+                                     croft_kernel **kernel, croft_diagnostics **findings);
+CROFT_API void croft_kernel_free(croft_kernel *kernel);
+CROFT_API const char *croft_kernel_name(const croft_kernel *kernel);
+
+typedef enum croft_parameter_kind {
+    CROFT_PARAMETER_TENSOR,
+    CROFT_PARAMETER_SCALAR,
+    CROFT_PARAMETER_DTYPE,  /* `T: f32 | f16 | bf16` */
+    CROFT_PARAMETER_CONST,  /* `BM: const` */
+    CROFT_PARAMETER_LAYOUT, /* `L: layout` */
+} croft_parameter_kind;
+
+/* A parameter of the list; sizes are not among them. */
+typedef struct croft_parameter {
+    size_t size; /* in: sizeof(croft_parameter) */
+    const char *name;
+    croft_parameter_kind kind;
+    int is_read, is_written; /* TENSOR */
+} croft_parameter;
+
+/* In the order of the list, from 0. CROFT_MISUSE past the end. Names live as long as the kernel. */
+CROFT_API croft_status croft_kernel_parameter(const croft_kernel *kernel, int index,
+                                              croft_parameter *parameter);
+
+/* ---- arguments ---- */
+/* As DLPack's DLTensor in memory, so that a pointer to one of those may be given.
+ * Elements, rows and so on lie `strides` elements apart; any step of rows is fine, 0 in inputs too
+ * (a broadcast). The last axis must be dense (stride 1, where it has more than one element), and no
+ * stride be negative. */
+typedef struct croft_tensor {
+    void *data;                     /* NULL only where there are no elements */
+    int32_t device_type, device_id; /* 1: memory of the process; 2: of a CUDA device */
+    int32_t rank;                   /* at most 4 */
+    uint8_t dtype_code;             /* CROFT_INT, ... */
+    uint8_t dtype_bits;             /* of an element */
+    uint16_t dtype_lanes;           /* 1 */
+    const int64_t *shape;           /* elements along each axis */
+    const int64_t *strides;         /* elements from one index to the next; NULL: dense rows */
+    uint64_t byte_offset;           /* of the first element from `data` */
+} croft_tensor;
+
+enum { CROFT_INT = 0, CROFT_UINT = 1, CROFT_FLOAT = 2, CROFT_BFLOAT = 4, CROFT_BOOL = 6 };
+enum { CROFT_ON_CPU = 1, CROFT_ON_CUDA = 2 };
+
+typedef enum croft_argument_kind {
+    CROFT_ARGUMENT_TENSOR,
+    CROFT_ARGUMENT_INTEGER, /* a scalar, a const, or a size (`R`) */
+    CROFT_ARGUMENT_REAL,
+    CROFT_ARGUMENT_TEXT, /* a type (`bf16`) or a layout (`bits(1, 0, 2, 3, 4)`) */
+} croft_argument_kind;
+
+typedef struct croft_argument {
+    const char *name;
+    croft_argument_kind kind;
+    const croft_tensor *tensor;
+    int64_t integer;
+    double real;
+    const char *text;
+} croft_argument;
+
+/* ---- dispatches ---- */
+/* A kernel that is ready for tensors of given types, shapes and strides. */
+typedef struct croft_dispatch croft_dispatch;
+
+typedef struct croft_prepare_options {
+    size_t size;          /* sizeof(croft_prepare_options) */
+    int strict;           /* 1: one result on every target and for every plan, bit for bit */
+    const char *plan;     /* text of a plan, obeyed exactly or refused. NULL: one is made */
+    const char *plan_set; /* what is fixed of it: `w=256,v=4` (docs/planning.md). NULL: nothing */
+} croft_prepare_options;
+
+/* Binds the arguments: each tensor, and what has no default. Takes the variant that the kernel has
+ * for them, else compiles one. Nothing is run. Refused are, among others, arguments that disagree
+ * about a size, outputs whose bytes overlap with another tensor's, and tensors of the wrong device.
+ * `options` may be NULL. */
+CROFT_API croft_status croft_prepare(croft_kernel *kernel, const croft_argument *arguments,
+                                     int argument_count, const croft_prepare_options *options,
+                                     croft_dispatch **dispatch, croft_diagnostics **findings);
+CROFT_API void croft_dispatch_free(croft_dispatch *dispatch);
+
+typedef struct croft_launch_options {
+    size_t size; /* sizeof(croft_launch_options) */
+    /* Where the first elements of the tensors lie now, one for each tensor in the order of the
+     * list. NULL: where they lay when the dispatch was prepared. Shapes and strides are the same;
+     * CROFT_REJECTED where bytes of outputs overlap, or the variant asks for an alignment that they
+     * do not have: prepare again. */
+    void *const *data;
+    void *stream; /* CUDA: the launch is put on it, and the call returns before the outputs are
+                     written. NULL: the device's own, and the call waits */
+} croft_launch_options;
+
+/* Runs it once. Either all is well or nothing was written. `options` and `findings` may be NULL. */
+CROFT_API croft_status croft_launch(croft_dispatch *dispatch, const croft_launch_options *options,
+                                    croft_diagnostics **findings);
+
+/* How often the kernel compiled a program for a device, and how many variants it keeps. */
+typedef struct croft_kernel_counts {
+    size_t size; /* in: sizeof(croft_kernel_counts) */
+    int64_t compiled, variants;
+} croft_kernel_counts;
+CROFT_API croft_status croft_kernel_count(const croft_kernel *kernel, croft_kernel_counts *counts);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,131 @@
+/* The library's objects, and how its calls meet the rooms below.
+ *
+ *     context   device, machines, allocator
+ *     kernel    text, syntax, variants          lock: variants are looked for and made under it
+ *     variant   what was compiled for some types, sizes and conditions, loaded into the device
+ *     dispatch  a variant and the arguments of one launch
+ *
+ * A call that needs an arena has an api_call; where memory ends the arena unwinds to it, and the
+ * call answers CROFT_OUT_OF_MEMORY. Nothing is locked while that can happen.
+ */
+#ifndef API_API_INTERNAL_H
+#define API_API_INTERNAL_H
+
+#include "croft.h"
+
+#include "compile/compile.h"
+#include "runtime/condition.h"
+#include "runtime/devices.h"
+
+#include <pthread.h>
+
+enum { API_PARAMETERS_LIMIT = 128 };
+
+struct croft_context {
+    base_allocator allocator;
+    base_arena texts; /* of the config */
+    jmp_buf exhausted;
+    runtime_device *device;
+    const machine *machine; /* whose plans are made */
+    const machine *runs_on; /* whose source is written */
+};
+
+typedef struct api_variant api_variant;
+
+struct croft_kernel {
+    croft_context *context;
+    base_arena arena; /* text and names */
+    jmp_buf exhausted;
+    base_source source;
+    const char *name; /* that was asked for, or NULL */
+    compile_result syntax;
+    pthread_mutex_t lock;
+    api_variant *variants; /* the newest first */
+    int64_t compiled, variant_count;
+};
+
+/* What a variant depends on, besides the arguments. */
+typedef struct api_choice {
+    bool strict;
+    const char *plan, *set; /* NULL: none */
+} api_choice;
+
+struct api_variant {
+    api_variant *next;
+    api_choice choice; /* texts of its own */
+    base_source plan;
+    planner_options planning;
+    compile_request request;
+    compile_result compiled;
+    bool *holds; /* by condition of the compilation: which of them it takes for granted */
+    runtime_module *module;
+    bool borrowed; /* the module is another variant's */
+};
+
+struct croft_dispatch {
+    croft_kernel *kernel;
+    const api_variant *variant;
+    int parameter_count, pointer_count;
+    runtime_tensor tensors[API_PARAMETERS_LIMIT]; /* by parameter; of scalars nothing */
+    bool written[API_PARAMETERS_LIMIT];
+    void *pointers[API_PARAMETERS_LIMIT]; /* of tensors, those of the workspace last */
+    int own_pointers;                     /* of the caller */
+    int64_t *words;
+    runtime_size *sizes; /* of the launches behind the first */
+    runtime_launch launch;
+    void **workspace; /* memory of the device, by tensor that the launches hand on */
+    int64_t *workspace_bytes;
+    int workspace_count;
+    pthread_mutex_t lock; /* launches that share a workspace */
+};
+
+/* ---- findings.c ---- */
+/* A call of the library while it runs. */
+typedef struct api_call {
+    base_allocator allocator;
+    base_arena arena;
+    jmp_buf exhausted;
+    base_diagnostics diagnostics;
+    croft_diagnostics **findings; /* of the caller; NULL: nobody asks */
+} api_call;
+
+/* Before setjmp(call->exhausted). */
+void api_call_begin(api_call *call, base_allocator allocator, croft_diagnostics **findings);
+/* Hands the findings over and ends the arena. The status. */
+croft_status api_call_end(api_call *call, croft_status status);
+/* Adds one about an argument; found and expected may be NULL. CROFT_REJECTED. */
+croft_status api_refuse(api_call *call, const char *slug, const char *name, const char *message,
+                        const char *found, const char *expected);
+/* The findings of a compilation are handed to the caller at once. Does not unwind. */
+croft_status api_compiled_status(api_call *call, const compile_result *compiled);
+/* What the runtime says is handed over as a finding. Does not unwind. */
+croft_status api_runtime_status(api_call *call, const runtime_report *report,
+                                runtime_status status);
+
+/* ---- arguments.c ---- */
+/* The arguments as the front end knows them, in the call's arena. */
+croft_status api_arguments_read(api_call *call, const croft_argument *arguments, int count,
+                                text_argument **texts);
+/* Fills the tensors of the dispatch, by parameter of the bindings, and checks what only memory can
+ * be wrong about. */
+croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
+                              const text_bindings *bindings, const croft_argument *arguments,
+                              int count, croft_dispatch *dispatch);
+/* Where bytes of an output are another tensor's: the finding, by names of the variant. */
+croft_status api_overlaps_check(api_call *call, const croft_dispatch *dispatch);
+
+/* ---- variant.c ---- */
+/* The kernel's variant for these arguments, which is made where there is none. */
+croft_status api_variant_take(api_call *call, croft_kernel *kernel, const text_bindings *bindings,
+                              const text_argument *arguments, int count, const api_choice *choice,
+                              const runtime_tensor *tensors, const api_variant **variant);
+void api_variants_free(croft_kernel *kernel);
+/* Of a launch of the module (runtime/device.h). */
+int api_count_words(const ir_module *module);
+
+/* ---- context.c ---- */
+/* Zeroed, or NULL. */
+void *api_allocate(base_allocator allocator, size_t size);
+void api_release(base_allocator allocator, void *memory, size_t size);
+
+#endif

@@ -1,0 +1,135 @@
+/* Contexts: where memory comes from, and which device runs what is compiled. */
+#include "api/api_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *api_allocate(base_allocator allocator, size_t size) {
+    void *memory = allocator.resize(allocator.context, NULL, 0, size);
+    if (memory != NULL)
+        memset(memory, 0, size);
+    return memory;
+}
+
+void api_release(base_allocator allocator, void *memory, size_t size) {
+    if (memory != NULL)
+        allocator.resize(allocator.context, memory, size, 0);
+}
+
+const char *croft_status_name(croft_status status) {
+    static const char *const names[] = {
+        [CROFT_OK] = "ok",
+        [CROFT_REJECTED] = "rejected",
+        [CROFT_MISUSE] = "misuse",
+        [CROFT_OUT_OF_MEMORY] = "out of memory",
+        [CROFT_NO_COMPILER] = "no compiler",
+        [CROFT_COMPILER_FAILED] = "compiler failed",
+        [CROFT_NO_DEVICE] = "no device",
+        [CROFT_OUT_OF_RESOURCES] = "out of resources",
+        [CROFT_SYSTEM_FAILED] = "system failed",
+    };
+    size_t count = sizeof names / sizeof names[0];
+    return (size_t)status < count ? names[status] : "unknown status";
+}
+
+static void set_unless(const char **field, const char *name) {
+    if (*field == NULL)
+        *field = getenv(name);
+}
+
+void croft_config_from_environment(croft_config *config) {
+    if (config == NULL || config->size < sizeof *config)
+        return;
+    set_unless(&config->path, "PATH");
+    set_unless(&config->temporary_directory, "TMPDIR");
+    set_unless(&config->compiler, "CROFT_COMPILER");
+    set_unless(&config->cuda_driver, "CROFT_CUDA_DRIVER");
+    set_unless(&config->cuda_nvrtc, "CROFT_NVRTC");
+}
+
+/* What the caller's header knows of it; the rest is zero. False: no size that can be meant. */
+static bool read_config(const croft_config *given, croft_config *config) {
+    *config = (croft_config){.size = sizeof *config};
+    if (given == NULL)
+        return true;
+    if (given->size < sizeof given->size)
+        return false;
+    memcpy(config, given, given->size < sizeof *config ? given->size : sizeof *config);
+    return config->threads >= 0 && config->threads <= RUNTIME_TEAM_LIMIT;
+}
+
+/* Texts that the devices read later on. Unwinds where memory ends. */
+static void copy_texts(croft_context *context, croft_config *config) {
+    const char **texts[] = {
+        &config->device,      &config->machine,    &config->compiler,           &config->path,
+        &config->cuda_driver, &config->cuda_nvrtc, &config->temporary_directory};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (*texts[i] != NULL)
+            *texts[i] = base_arena_copy(&context->texts, *texts[i], strlen(*texts[i]));
+}
+
+static croft_status open_device(croft_context *context, const croft_config *config) {
+    const char *name = config->device != NULL ? config->device : runtime_device_name(0);
+    bool known = false;
+    for (int i = 0; runtime_device_name(i) != NULL; i++)
+        known = known || strcmp(runtime_device_name(i), name) == 0;
+    context->machine = config->machine != NULL ? machine_find(config->machine) : NULL;
+    if (!known || (config->machine != NULL && context->machine == NULL))
+        return CROFT_MISUSE;
+    runtime_devices_config devices = {
+        .cpu = {.compiler = {.compiler = config->compiler,
+                             .path = config->path,
+                             .temporary_directory = config->temporary_directory},
+                .team = {.threads = config->threads,
+                         .parallel_for = config->parallel_for,
+                         .context = config->parallel_context}},
+        .driver = config->cuda_driver,
+        .driver_compiler = config->cuda_nvrtc};
+    runtime_report report;
+    runtime_status status = runtime_device_open(name, context->allocator, &devices,
+                                                &context->device, &context->runs_on, &report);
+    if (context->machine == NULL)
+        context->machine = context->runs_on;
+    return status == RUNTIME_OK          ? CROFT_OK
+           : status == RUNTIME_NO_MEMORY ? CROFT_OUT_OF_MEMORY
+                                         : CROFT_NO_DEVICE;
+}
+
+croft_status croft_context_create_for(int version, const croft_config *given,
+                                      croft_context **made) {
+    croft_config config;
+    if (made == NULL)
+        return CROFT_MISUSE;
+    *made = NULL;
+    if (version / 1000 != CROFT_VERSION / 1000 || !read_config(given, &config))
+        return CROFT_MISUSE;
+    base_allocator allocator = config.resize != NULL
+                                   ? (base_allocator){config.resize, config.resize_context}
+                                   : base_allocator_default();
+    croft_context *context = api_allocate(allocator, sizeof *context);
+    if (context == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    context->allocator = allocator;
+    base_arena_init(&context->texts, allocator, &context->exhausted);
+    if (setjmp(context->exhausted) != 0) {
+        croft_context_free(context);
+        return CROFT_OUT_OF_MEMORY;
+    }
+    copy_texts(context, &config);
+    context->texts.exhausted = NULL;
+    croft_status status = open_device(context, &config);
+    if (status == CROFT_OK)
+        *made = context;
+    else
+        croft_context_free(context);
+    return status;
+}
+
+void croft_context_free(croft_context *context) {
+    if (context == NULL)
+        return;
+    if (context->device != NULL)
+        context->device->vtable->destroy(context->device);
+    base_arena_free(&context->texts);
+    api_release(context->allocator, context, sizeof *context);
+}

@@ -1,0 +1,350 @@
+/* Dispatches: a variant with its arguments packed, and launching it. */
+#include "api/api_internal.h"
+
+#include "base/checked.h"
+
+#include <string.h>
+
+/* ---- packing ---- */
+/* The bits of a scalar in the low bytes of a word (runtime/device.h). */
+static int64_t scalar_word(const text_argument *bound, base_dtype dtype) {
+    double real = bound->is_integer ? (double)bound->integer : bound->number;
+    int64_t word = 0;
+    float single = (float)base_float_round(dtype, real);
+    if (dtype == BASE_F32)
+        memcpy(&word, &single, sizeof single);
+    else if (dtype == BASE_F16)
+        word = base_f16_from_double(real);
+    else if (dtype == BASE_BF16)
+        word = base_bf16_from_double(real);
+    else
+        word = base_dtype_size(dtype) == 8
+                   ? bound->integer
+                   : bound->integer & (((int64_t)1 << (8 * base_dtype_size(dtype))) - 1);
+    return word;
+}
+
+/* The module whose parameters a launch has: those of the kernel, and behind them the tensors that
+ * the launches hand on. */
+static const ir_module *whole_module(const compile_result *compiled) {
+    return compiled->launch_count > 1 ? compiled->launches[0].module : compiled->tile;
+}
+
+static void pack(croft_dispatch *dispatch, const text_bindings *bindings) {
+    const ir_module *module = whole_module(&dispatch->variant->compiled);
+    int64_t *words = dispatch->words;
+    int64_t count = module->extents.symbol_count;
+    if (count > 0)
+        memcpy(words, bindings->sizes, sizeof *words * (size_t)count);
+    for (int i = 0; i < module->parameter_count; i++) {
+        const runtime_tensor *tensor = &dispatch->tensors[i];
+        if (!module->parameters[i].is_tensor)
+            continue;
+        for (int d = 0; d < tensor->rank; d++)
+            words[count++] = tensor->strides[d];
+        dispatch->pointers[dispatch->pointer_count++] = (void *)(uintptr_t)tensor->address;
+        dispatch->own_pointers += i < dispatch->variant->compiled.tile->parameter_count;
+    }
+    for (int i = 0; i < module->parameter_count; i++)
+        if (!module->parameters[i].is_tensor)
+            words[count++] = scalar_word(&bindings->arguments[i], module->parameters[i].dtype);
+}
+
+/* ---- what launches hand on ---- */
+/* Dense, in memory of the device. */
+static croft_status make_tensor(api_call *call, croft_dispatch *dispatch,
+                                const ir_parameter *parameter, const text_bindings *bindings,
+                                runtime_tensor *tensor, int number) {
+    runtime_device *device = dispatch->kernel->context->device;
+    const ir_type *type = &parameter->value->type;
+    int64_t bytes = base_dtype_size(parameter->dtype);
+    *tensor = (runtime_tensor){.rank = type->rank, .element_bytes = bytes};
+    int64_t dense = 1;
+    for (int d = type->rank - 1; d >= 0; d--) {
+        tensor->strides[d] = dense;
+        if (!layout_extent_evaluate(type->extent[d], bindings->sizes, &tensor->extents[d]) ||
+            !base_checked_mul(dense, tensor->extents[d], &dense))
+            return CROFT_OUT_OF_MEMORY;
+    }
+    if (!base_checked_mul(bytes, dense, &bytes))
+        return CROFT_OUT_OF_MEMORY;
+    void **memory = &dispatch->workspace[number];
+    dispatch->workspace_bytes[number] = bytes;
+    if (device->vtable->allocate != NULL) {
+        runtime_report *report = api_allocate(call->allocator, sizeof *report);
+        if (report == NULL)
+            return CROFT_OUT_OF_MEMORY;
+        runtime_status status = device->vtable->allocate(device, bytes, memory, report);
+        croft_status answer = api_runtime_status(call, report, status);
+        api_release(call->allocator, report, sizeof *report);
+        if (answer != CROFT_OK)
+            return answer;
+    } else {
+        *memory = api_allocate(call->allocator, (size_t)bytes + 1);
+        if (*memory == NULL)
+            return CROFT_OUT_OF_MEMORY;
+    }
+    tensor->address = (uint64_t)(uintptr_t)*memory;
+    return CROFT_OK;
+}
+
+static croft_status make_workspace(api_call *call, croft_dispatch *dispatch,
+                                   const text_bindings *bindings) {
+    const compile_result *compiled = &dispatch->variant->compiled;
+    const ir_module *module = whole_module(compiled);
+    int own = compiled->tile->parameter_count;
+    if (module->parameter_count > API_PARAMETERS_LIMIT)
+        return CROFT_OUT_OF_RESOURCES;
+    int count = module->parameter_count - own;
+    if (count == 0)
+        return CROFT_OK;
+    dispatch->workspace = api_allocate(call->allocator, sizeof(void *) * (size_t)count);
+    dispatch->workspace_bytes = api_allocate(call->allocator, sizeof(int64_t) * (size_t)count);
+    dispatch->workspace_count = count;
+    if (dispatch->workspace == NULL || dispatch->workspace_bytes == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    croft_status status = CROFT_OK;
+    for (int i = 0; i < count && status == CROFT_OK; i++)
+        status = make_tensor(call, dispatch, &module->parameters[own + i], bindings,
+                             &dispatch->tensors[own + i], i);
+    return status;
+}
+
+static void free_workspace(croft_dispatch *dispatch) {
+    base_allocator allocator = dispatch->kernel->context->allocator;
+    runtime_device *device = dispatch->kernel->context->device;
+    size_t count = (size_t)dispatch->workspace_count;
+    for (size_t i = 0; i < count && dispatch->workspace != NULL; i++)
+        if (dispatch->workspace[i] != NULL && device->vtable->release != NULL)
+            device->vtable->release(device, dispatch->workspace[i]);
+        else if (dispatch->workspace[i] != NULL)
+            api_release(allocator, dispatch->workspace[i],
+                        (size_t)dispatch->workspace_bytes[i] + 1);
+    api_release(allocator, dispatch->workspace, sizeof(void *) * count);
+    api_release(allocator, dispatch->workspace_bytes, sizeof(int64_t) * count);
+}
+
+/* ---- preparing ---- */
+/* Above some of it a team is worth waking: about what two operations per element and byte take. */
+static double predicted_work_ns(const croft_dispatch *dispatch) {
+    double bytes = 0;
+    for (int i = 0; i < dispatch->parameter_count; i++) {
+        double elements = (double)dispatch->tensors[i].element_bytes;
+        for (int d = 0; d < dispatch->tensors[i].rank; d++)
+            elements *= (double)dispatch->tensors[i].extents[d];
+        bytes += elements;
+    }
+    return bytes / 8;
+}
+
+static croft_status size_launches(api_call *call, croft_dispatch *dispatch,
+                                  const text_bindings *bindings) {
+    const compile_result *compiled = &dispatch->variant->compiled;
+    dispatch->sizes =
+        api_allocate(call->allocator, sizeof *dispatch->sizes * (size_t)compiled->launch_count);
+    if (dispatch->sizes == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    for (int i = compiled->launch_count - 1; i >= 0; i--) {
+        compile_launch size;
+        if (!compile_launch_of(compiled, i, bindings->sizes, &size))
+            return api_refuse(call, "size-range", compiled->tile->name,
+                              "a size of the kernel does not fit 64 bits", NULL, NULL);
+        dispatch->launch.groups = size.groups;
+        dispatch->launch.workspace_bytes = size.workspace_bytes;
+        if (i > 0)
+            dispatch->sizes[i - 1] = (runtime_size){size.groups, size.workspace_bytes};
+    }
+    dispatch->launch.behind = dispatch->sizes;
+    return CROFT_OK;
+}
+
+static croft_status fill_dispatch(api_call *call, croft_dispatch *dispatch,
+                                  const text_bindings *bindings) {
+    const compile_result *compiled = &dispatch->variant->compiled;
+    dispatch->parameter_count = compiled->tile->parameter_count;
+    croft_status status = api_overlaps_check(call, dispatch);
+    if (status == CROFT_OK)
+        status = make_workspace(call, dispatch, bindings);
+    if (status != CROFT_OK)
+        return status;
+    size_t words = (size_t)api_count_words(whole_module(compiled)) + 1;
+    dispatch->words = api_allocate(call->allocator, sizeof(int64_t) * words);
+    if (dispatch->words == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    pack(dispatch, bindings);
+    dispatch->launch = (runtime_launch){.pointers = dispatch->pointers,
+                                        .words = dispatch->words,
+                                        .work_ns = predicted_work_ns(dispatch)};
+    return size_launches(call, dispatch, bindings);
+}
+
+/* `dispatch` has nothing but its kernel; it is freed by the caller whatever happens. */
+static croft_status prepare(api_call *call, const croft_argument *arguments, int count,
+                            const api_choice *choice, croft_dispatch *dispatch) {
+    croft_kernel *kernel = dispatch->kernel;
+    text_argument *texts = NULL;
+    text_bindings bindings;
+    croft_status status = api_arguments_read(call, arguments, count, &texts);
+    if (status != CROFT_OK)
+        return status;
+    if (!text_kernel_bind(&call->arena, kernel->syntax.kernel, texts, count, false, &bindings,
+                          &call->diagnostics))
+        return CROFT_REJECTED;
+    if (bindings.argument_count > API_PARAMETERS_LIMIT)
+        return CROFT_OUT_OF_RESOURCES;
+    status = api_tensors_read(call, kernel, &bindings, arguments, count, dispatch);
+    if (status == CROFT_OK)
+        status = api_variant_take(call, kernel, &bindings, texts, count, choice, dispatch->tensors,
+                                  &dispatch->variant);
+    return status == CROFT_OK ? fill_dispatch(call, dispatch, &bindings) : status;
+}
+
+static bool read_options(const croft_prepare_options *given, api_choice *choice) {
+    croft_prepare_options options = {0};
+    if (given != NULL && given->size < sizeof given->size)
+        return false;
+    if (given != NULL)
+        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    *choice =
+        (api_choice){.strict = options.strict != 0, .plan = options.plan, .set = options.plan_set};
+    return true;
+}
+
+croft_status croft_prepare(croft_kernel *kernel, const croft_argument *arguments, int count,
+                           const croft_prepare_options *options, croft_dispatch **made,
+                           croft_diagnostics **findings) {
+    api_choice choice;
+    if (findings != NULL)
+        *findings = NULL;
+    if (made == NULL)
+        return CROFT_MISUSE;
+    *made = NULL;
+    if (kernel == NULL || count < 0 || (count > 0 && arguments == NULL) ||
+        !read_options(options, &choice))
+        return CROFT_MISUSE;
+    base_allocator allocator = kernel->context->allocator;
+    croft_dispatch *dispatch = api_allocate(allocator, sizeof *dispatch);
+    if (dispatch == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    dispatch->kernel = kernel;
+    if (pthread_mutex_init(&dispatch->lock, NULL) != 0) {
+        api_release(allocator, dispatch, sizeof *dispatch);
+        return CROFT_OUT_OF_MEMORY;
+    }
+    api_call call;
+    api_call_begin(&call, allocator, findings);
+    if (setjmp(call.exhausted) != 0) {
+        croft_dispatch_free(dispatch);
+        return api_call_end(&call, CROFT_OUT_OF_MEMORY);
+    }
+    croft_status status = api_call_end(&call, prepare(&call, arguments, count, &choice, dispatch));
+    if (status == CROFT_OK)
+        *made = dispatch;
+    else
+        croft_dispatch_free(dispatch);
+    return status;
+}
+
+void croft_dispatch_free(croft_dispatch *dispatch) {
+    if (dispatch == NULL)
+        return;
+    base_allocator allocator = dispatch->kernel->context->allocator;
+    free_workspace(dispatch);
+    if (dispatch->variant != NULL) {
+        const compile_result *compiled = &dispatch->variant->compiled;
+        size_t words = (size_t)api_count_words(whole_module(compiled)) + 1;
+        api_release(allocator, dispatch->words, sizeof(int64_t) * words);
+        api_release(allocator, dispatch->sizes,
+                    sizeof *dispatch->sizes * (size_t)compiled->launch_count);
+    }
+    pthread_mutex_destroy(&dispatch->lock);
+    api_release(allocator, dispatch, sizeof *dispatch);
+}
+
+/* ---- launching ---- */
+static croft_status check_conditions(api_call *call, const croft_dispatch *dispatch) {
+    const api_variant *variant = dispatch->variant;
+    const runtime_arguments arguments = {.tensors = dispatch->tensors, .sizes = dispatch->words};
+    for (int64_t i = 0; i < variant->compiled.condition_count; i++) {
+        const layout_condition *condition = &variant->compiled.conditions[i];
+        runtime_obstacle obstacle;
+        if (!variant->holds[i] || runtime_condition_holds(condition, &arguments, &obstacle))
+            continue;
+        const char *subject = ir_condition_subject(variant->compiled.module, condition);
+        base_text asked, found;
+        base_text_init(&asked, &call->arena);
+        base_text_init(&found, &call->arena);
+        layout_condition_print(&asked, condition, subject);
+        runtime_obstacle_print(&found, condition, subject, &obstacle);
+        return api_refuse(call, "condition", subject,
+                          "the variant that was prepared does not run there", found.bytes,
+                          asked.bytes);
+    }
+    return CROFT_OK;
+}
+
+/* The tensors as they lie now, in a dispatch of the stack. */
+static croft_status move_tensors(api_call *call, croft_dispatch *moved, void *const *data) {
+    int pointer = 0;
+    for (int i = 0; i < moved->parameter_count; i++) {
+        if (!moved->variant->compiled.tile->parameters[i].is_tensor)
+            continue;
+        if (data[pointer] == NULL && moved->pointers[pointer] != NULL)
+            return CROFT_MISUSE;
+        moved->tensors[i].address = (uint64_t)(uintptr_t)data[pointer];
+        moved->pointers[pointer] = data[pointer];
+        pointer++;
+    }
+    moved->launch.pointers = moved->pointers;
+    croft_status status = api_overlaps_check(call, moved);
+    return status == CROFT_OK ? check_conditions(call, moved) : status;
+}
+
+static croft_status run(api_call *call, croft_dispatch *dispatch, const runtime_launch *launch) {
+    runtime_device *device = dispatch->kernel->context->device;
+    runtime_report report;
+    if (dispatch->workspace_count > 0)
+        pthread_mutex_lock(&dispatch->lock);
+    runtime_status status =
+        device->vtable->launch(device, dispatch->variant->module, launch, &report);
+    if (dispatch->workspace_count > 0)
+        pthread_mutex_unlock(&dispatch->lock);
+    return status == RUNTIME_OK ? CROFT_OK : api_runtime_status(call, &report, status);
+}
+
+static croft_status launch_moved(api_call *call, croft_dispatch *dispatch,
+                                 const croft_launch_options *options) {
+    croft_dispatch *moved = BASE_NEW(&call->arena, croft_dispatch);
+    memcpy(moved, dispatch, sizeof *moved);
+    croft_status status = move_tensors(call, moved, options->data);
+    if (status != CROFT_OK)
+        return status;
+    moved->launch.stream = options->stream;
+    return run(call, dispatch, &moved->launch);
+}
+
+static croft_status launch_elsewhere(croft_dispatch *dispatch, const croft_launch_options *options,
+                                     croft_diagnostics **findings) {
+    api_call call;
+    api_call_begin(&call, dispatch->kernel->context->allocator, findings);
+    if (setjmp(call.exhausted) != 0)
+        return api_call_end(&call, CROFT_OUT_OF_MEMORY);
+    return api_call_end(&call, launch_moved(&call, dispatch, options));
+}
+
+croft_status croft_launch(croft_dispatch *dispatch, const croft_launch_options *given,
+                          croft_diagnostics **findings) {
+    croft_launch_options options = {0};
+    if (findings != NULL)
+        *findings = NULL;
+    if (dispatch == NULL || (given != NULL && given->size < sizeof given->size))
+        return CROFT_MISUSE;
+    if (given != NULL)
+        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    if (options.data != NULL)
+        return launch_elsewhere(dispatch, &options, findings);
+    api_call call = {.allocator = dispatch->kernel->context->allocator, .findings = findings};
+    runtime_launch launch = dispatch->launch;
+    launch.stream = options.stream;
+    return run(&call, dispatch, &launch);
+}

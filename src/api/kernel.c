@@ -1,0 +1,148 @@
+/* Kernels: a text that was read, and the variants that were made of it. */
+#include "api/api_internal.h"
+
+#include <string.h>
+
+/* What the caller's header knows of a struct that begins with its size; the rest of `room` is as it
+ * was. False: NULL, or no size that can be meant. */
+static bool read_struct(const void *given, void *room, size_t room_size) {
+    size_t size = 0;
+    if (given == NULL)
+        return false;
+    memcpy(&size, given, sizeof size);
+    if (size < sizeof size)
+        return false;
+    memcpy(room, given, size < room_size ? size : room_size);
+    return true;
+}
+
+static bool read_source(const croft_source *given, croft_source *source) {
+    *source = (croft_source){0};
+    if (!read_struct(given, source, sizeof *source) || source->text == NULL)
+        return false;
+    if (source->length == 0)
+        source->length = strlen(source->text);
+    return true;
+}
+
+static void copy_source(croft_kernel *kernel, const croft_source *source) {
+    const char *name = source->name != NULL ? source->name : "<string>";
+    kernel->source =
+        (base_source){.name = base_arena_copy(&kernel->arena, name, strlen(name)),
+                      .text = base_arena_copy(&kernel->arena, source->text, source->length),
+                      .length = source->length};
+    if (source->kernel != NULL)
+        kernel->name = base_arena_copy(&kernel->arena, source->kernel, strlen(source->kernel));
+}
+
+static croft_kernel *make_kernel(croft_context *context, const croft_source *source) {
+    croft_kernel *kernel = api_allocate(context->allocator, sizeof *kernel);
+    if (kernel == NULL)
+        return NULL;
+    kernel->context = context;
+    base_arena_init(&kernel->arena, context->allocator, &kernel->exhausted);
+    base_arena_init(&kernel->syntax.arena, context->allocator, NULL);
+    if (pthread_mutex_init(&kernel->lock, NULL) != 0) {
+        api_release(context->allocator, kernel, sizeof *kernel);
+        return NULL;
+    }
+    if (setjmp(kernel->exhausted) != 0) {
+        croft_kernel_free(kernel);
+        return NULL;
+    }
+    copy_source(kernel, source);
+    kernel->arena.exhausted = NULL;
+    return kernel;
+}
+
+/* To level tile without arguments, which finds what no argument can mend. */
+static croft_status read_kernel(api_call *call, croft_kernel *kernel) {
+    compile_request request = {.allocator = kernel->context->allocator,
+                               .source = &kernel->source,
+                               .kernel = kernel->name,
+                               .partial = true,
+                               .machine = kernel->context->machine,
+                               .stage = COMPILE_TO_SYNTAX};
+    compile_run(&request, &kernel->syntax);
+    croft_status status = api_compiled_status(call, &kernel->syntax);
+    if (status != CROFT_OK)
+        return status;
+    compile_result tile;
+    request.stage = COMPILE_TO_TILE;
+    compile_run(&request, &tile);
+    status = api_compiled_status(call, &tile);
+    compile_free(&tile);
+    return status;
+}
+
+croft_status croft_compile(croft_context *context, const croft_source *given, croft_kernel **made,
+                           croft_diagnostics **findings) {
+    croft_source source;
+    if (findings != NULL)
+        *findings = NULL;
+    if (made == NULL)
+        return CROFT_MISUSE;
+    *made = NULL;
+    if (context == NULL || !read_source(given, &source))
+        return CROFT_MISUSE;
+    croft_kernel *kernel = make_kernel(context, &source);
+    if (kernel == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    api_call call;
+    api_call_begin(&call, context->allocator, findings);
+    if (setjmp(call.exhausted) != 0) {
+        croft_status short_of = api_call_end(&call, CROFT_OUT_OF_MEMORY);
+        croft_kernel_free(kernel);
+        return short_of;
+    }
+    croft_status status = api_call_end(&call, read_kernel(&call, kernel));
+    if (status == CROFT_OK)
+        *made = kernel;
+    else
+        croft_kernel_free(kernel);
+    return status;
+}
+
+void croft_kernel_free(croft_kernel *kernel) {
+    if (kernel == NULL)
+        return;
+    api_variants_free(kernel);
+    compile_free(&kernel->syntax);
+    pthread_mutex_destroy(&kernel->lock);
+    base_arena_free(&kernel->arena);
+    api_release(kernel->context->allocator, kernel, sizeof *kernel);
+}
+
+const char *croft_kernel_name(const croft_kernel *kernel) {
+    return kernel != NULL ? text_kernel_name(kernel->syntax.kernel) : NULL;
+}
+
+croft_status croft_kernel_parameter(const croft_kernel *kernel, int index,
+                                    croft_parameter *parameter) {
+    static const croft_parameter_kind kinds[] = {[TEXT_ENTRY_TENSOR] = CROFT_PARAMETER_TENSOR,
+                                                 [TEXT_ENTRY_SCALAR] = CROFT_PARAMETER_SCALAR,
+                                                 [TEXT_ENTRY_DTYPE] = CROFT_PARAMETER_DTYPE,
+                                                 [TEXT_ENTRY_CONST] = CROFT_PARAMETER_CONST,
+                                                 [TEXT_ENTRY_LAYOUT] = CROFT_PARAMETER_LAYOUT};
+    text_signature_entry entry;
+    if (kernel == NULL || parameter == NULL || parameter->size < sizeof *parameter || index < 0 ||
+        !text_kernel_signature(kernel->syntax.kernel, index, &entry))
+        return CROFT_MISUSE;
+    bool tensor = entry.kind == TEXT_ENTRY_TENSOR;
+    parameter->name = entry.name;
+    parameter->kind = kinds[entry.kind];
+    parameter->is_read = tensor && entry.mode != IR_OUT;
+    parameter->is_written = tensor && entry.mode != IR_IN;
+    return CROFT_OK;
+}
+
+croft_status croft_kernel_count(const croft_kernel *kernel, croft_kernel_counts *counts) {
+    if (kernel == NULL || counts == NULL || counts->size < sizeof *counts)
+        return CROFT_MISUSE;
+    pthread_mutex_t *lock = (pthread_mutex_t *)&kernel->lock;
+    pthread_mutex_lock(lock);
+    counts->compiled = kernel->compiled;
+    counts->variants = kernel->variant_count;
+    pthread_mutex_unlock(lock);
+    return CROFT_OK;
+}

@@ -1,0 +1,290 @@
+/* Variants of a kernel: which one fits, and making one that is not there.
+ *
+ *     softmax x: 4 x 100, aligned          variant 1: N = 100, x aligned 16, y aligned 16
+ *     softmax x: 9 x 100, aligned          variant 1, as the number of rows enters by class alone
+ *     softmax x: 4 x 100, 4 bytes off      variant 2: N = 100
+ *     softmax x: 4 x 200                   variant 3: N = 200
+ */
+#include "api/api_internal.h"
+
+#include <string.h>
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* ---- which one fits ---- */
+/* Sizes that are not known to the program choose a plan by their power of two. */
+static int class_of(int64_t size) {
+    int class_ = 0;
+    while (size > 1) {
+        size /= 2;
+        class_++;
+    }
+    return class_;
+}
+
+static bool same_sizes(const ir_module *tile, const text_bindings *a, const text_bindings *b) {
+    for (int i = 0; i < a->size_count; i++) {
+        bool known = i < tile->extents.symbol_count && tile->extents.symbols[i].known;
+        if (known ? a->sizes[i] != b->sizes[i] : class_of(a->sizes[i]) != class_of(b->sizes[i]))
+            return false;
+    }
+    return a->size_count == b->size_count;
+}
+
+/* The signature counts parameters of each kind. */
+static bool same_parameters(const croft_kernel *kernel, const text_bindings *a,
+                            const text_bindings *b) {
+    text_signature_entry entry;
+    int dtypes = 0, consts = 0, layouts = 0;
+    for (int i = 0; text_kernel_signature(kernel->syntax.kernel, i, &entry); i++) {
+        if (entry.kind == TEXT_ENTRY_DTYPE && a->dtypes[dtypes] != b->dtypes[dtypes])
+            return false;
+        if (entry.kind == TEXT_ENTRY_CONST && a->consts[consts] != b->consts[consts])
+            return false;
+        if (entry.kind == TEXT_ENTRY_LAYOUT &&
+            !same_text(a->layouts[layouts].spelling, b->layouts[layouts].spelling))
+            return false;
+        dtypes += entry.kind == TEXT_ENTRY_DTYPE;
+        consts += entry.kind == TEXT_ENTRY_CONST;
+        layouts += entry.kind == TEXT_ENTRY_LAYOUT;
+    }
+    return true;
+}
+
+static bool fits(const croft_kernel *kernel, const api_variant *variant,
+                 const text_bindings *bindings, const api_choice *choice) {
+    return variant->choice.strict == choice->strict &&
+           same_text(variant->choice.plan, choice->plan) &&
+           same_text(variant->choice.set, choice->set) &&
+           same_sizes(variant->compiled.tile, &variant->compiled.bindings, bindings) &&
+           same_parameters(kernel, &variant->compiled.bindings, bindings);
+}
+
+static bool holds(const api_variant *variant, int64_t condition, const runtime_tensor *tensors,
+                  const text_bindings *bindings) {
+    const runtime_arguments arguments = {.tensors = tensors, .sizes = bindings->sizes};
+    return runtime_condition_holds(&variant->compiled.conditions[condition], &arguments, NULL);
+}
+
+/* It takes for granted what holds, and no less. */
+static bool is_exact(const api_variant *variant, const runtime_tensor *tensors,
+                     const text_bindings *bindings) {
+    for (int64_t i = 0; i < variant->compiled.condition_count; i++)
+        if (variant->holds[i] != holds(variant, i, tensors, bindings))
+            return false;
+    return true;
+}
+
+static api_variant *find_variant(const croft_kernel *kernel, const text_bindings *bindings,
+                                 const api_choice *choice, const runtime_tensor *tensors) {
+    for (api_variant *variant = kernel->variants; variant != NULL; variant = variant->next)
+        if (fits(kernel, variant, bindings, choice) && is_exact(variant, tensors, bindings))
+            return variant;
+    return NULL;
+}
+
+/* ---- making one ---- */
+static size_t text_size(const char *text) {
+    return text != NULL ? strlen(text) + 1 : 0;
+}
+
+static bool copy_text(base_allocator allocator, const char *text, const char **copy) {
+    *copy = NULL;
+    if (text == NULL)
+        return true;
+    char *made = api_allocate(allocator, text_size(text));
+    if (made != NULL)
+        memcpy(made, text, text_size(text));
+    *copy = made;
+    return made != NULL;
+}
+
+static void free_variant(const croft_kernel *kernel, api_variant *variant) {
+    base_allocator allocator = kernel->context->allocator;
+    runtime_device *device = kernel->context->device;
+    if (variant->module != NULL && !variant->borrowed)
+        device->vtable->unload(device, variant->module);
+    api_release(allocator, variant->holds,
+                sizeof(bool) * (size_t)(variant->compiled.condition_count + 1));
+    api_release(allocator, (void *)variant->choice.plan, text_size(variant->choice.plan));
+    api_release(allocator, (void *)variant->choice.set, text_size(variant->choice.set));
+    compile_free(&variant->compiled);
+    api_release(allocator, variant, sizeof *variant);
+}
+
+void api_variants_free(croft_kernel *kernel) {
+    while (kernel->variants != NULL) {
+        api_variant *next = kernel->variants->next;
+        free_variant(kernel, kernel->variants);
+        kernel->variants = next;
+    }
+}
+
+static croft_status compile_variant(api_call *call, const croft_kernel *kernel,
+                                    const text_argument *arguments, int count,
+                                    api_variant *variant) {
+    const croft_context *context = kernel->context;
+    const char *plan = variant->choice.plan;
+    if (plan != NULL)
+        variant->plan = (base_source){.name = "<plan>", .text = plan, .length = strlen(plan)};
+    variant->planning = (planner_options){.set = variant->choice.set};
+    variant->request = (compile_request){.allocator = context->allocator,
+                                         .source = &kernel->source,
+                                         .kernel = kernel->name,
+                                         .arguments = arguments,
+                                         .argument_count = count,
+                                         .strict = variant->choice.strict,
+                                         .machine = context->machine,
+                                         .runs_on = context->runs_on,
+                                         .family = PLANNER_AUTOMATIC,
+                                         .planning = &variant->planning,
+                                         .plan = plan != NULL ? &variant->plan : NULL,
+                                         .stage = COMPILE_TO_SOURCE};
+    compile_run(&variant->request, &variant->compiled);
+    return api_compiled_status(call, &variant->compiled);
+}
+
+static croft_status specialise(api_call *call, const text_bindings *bindings,
+                               const runtime_tensor *tensors, api_variant *variant) {
+    int64_t count = variant->compiled.condition_count;
+    variant->holds = api_allocate(call->allocator, sizeof(bool) * (size_t)(count + 1));
+    if (variant->holds == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    for (int64_t i = 0; i < count; i++)
+        variant->holds[i] = holds(variant, i, tensors, bindings);
+    if (count > 0)
+        (void)compile_specialise(&variant->request, &variant->compiled, variant->holds);
+    return api_compiled_status(call, &variant->compiled);
+}
+
+/* Another variant whose program is the same, letter by letter. */
+static runtime_module *module_of_same(const croft_kernel *kernel, const api_variant *variant) {
+    for (const api_variant *other = kernel->variants; other != NULL; other = other->next)
+        if (strcmp(other->compiled.source_text, variant->compiled.source_text) == 0)
+            return other->module;
+    return NULL;
+}
+
+enum { FLAG_LIMIT = 32, FLAG_TEXT = 1024 };
+
+static void split_flags(const char *text, char room[FLAG_TEXT], const char *flags[FLAG_LIMIT + 1]) {
+    size_t length = strlen(text) < FLAG_TEXT - 1 ? strlen(text) : FLAG_TEXT - 1;
+    int count = 0;
+    memcpy(room, text, length);
+    room[length] = '\0';
+    for (char *word = room; *word != '\0' && count < FLAG_LIMIT;) {
+        size_t word_length = strcspn(word, " ");
+        bool more = word[word_length] == ' ';
+        word[word_length] = '\0';
+        flags[count++] = word;
+        word += word_length + more;
+    }
+    flags[count] = NULL;
+}
+
+int api_count_words(const ir_module *module) {
+    int64_t count = module->extents.symbol_count;
+    for (int i = 0; i < module->parameter_count; i++)
+        count += module->parameters[i].is_tensor ? module->parameters[i].value->type.rank : 1;
+    return (int)count;
+}
+
+static int count_pointers(const ir_module *module) {
+    int count = 0;
+    for (int i = 0; i < module->parameter_count; i++)
+        count += module->parameters[i].is_tensor;
+    return count;
+}
+
+static croft_status load_module(api_call *call, croft_kernel *kernel, api_variant *variant,
+                                runtime_entry *behind) {
+    const compile_result *compiled = &variant->compiled;
+    runtime_device *device = kernel->context->device;
+    char flag_text[FLAG_TEXT];
+    const char *flags[FLAG_LIMIT + 1];
+    split_flags(kernel->context->runs_on->compiler_flags, flag_text, flags);
+    for (int i = 1; i < compiled->launch_count; i++)
+        behind[i - 1] = (runtime_entry){.name = compiled->launches[i].entry,
+                                        .threads = compiled->launches[i].threads,
+                                        .cluster = compiled->launches[i].module->cluster,
+                                        .scratch_bytes = compiled->launches[i].scratch_bytes};
+    runtime_artifact artifact = {.text = compiled->source_text,
+                                 .length = strlen(compiled->source_text),
+                                 .entry = compiled->entry,
+                                 .flags = flags,
+                                 .threads = compiled->threads,
+                                 .cluster = compiled->module->cluster,
+                                 .pointer_count = count_pointers(compiled->module),
+                                 .word_count = api_count_words(compiled->module),
+                                 .scratch_bytes = compiled->scratch_bytes,
+                                 .behind = behind,
+                                 .behind_count = compiled->launch_count - 1};
+    runtime_report *report = api_allocate(call->allocator, sizeof *report);
+    if (report == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    runtime_status status = device->vtable->load(device, &artifact, &variant->module, report);
+    kernel->compiled += status == RUNTIME_OK;
+    croft_status answer = api_runtime_status(call, report, status);
+    api_release(call->allocator, report, sizeof *report);
+    return answer;
+}
+
+static croft_status load_variant(api_call *call, croft_kernel *kernel, api_variant *variant) {
+    variant->module = module_of_same(kernel, variant);
+    variant->borrowed = variant->module != NULL;
+    if (variant->borrowed)
+        return CROFT_OK;
+    size_t size = sizeof(runtime_entry) * (size_t)variant->compiled.launch_count;
+    runtime_entry *behind = api_allocate(call->allocator, size);
+    if (behind == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    croft_status status = load_module(call, kernel, variant, behind);
+    api_release(call->allocator, behind, size);
+    return status;
+}
+
+/* The lock is held: nothing here unwinds. */
+static croft_status make_variant(api_call *call, croft_kernel *kernel,
+                                 const text_bindings *bindings, const text_argument *arguments,
+                                 int count, const api_choice *choice, const runtime_tensor *tensors,
+                                 const api_variant **made) {
+    api_variant *variant = api_allocate(call->allocator, sizeof *variant);
+    if (variant == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    base_arena_init(&variant->compiled.arena, call->allocator, NULL);
+    variant->choice.strict = choice->strict;
+    croft_status status = copy_text(call->allocator, choice->plan, &variant->choice.plan) &&
+                                  copy_text(call->allocator, choice->set, &variant->choice.set)
+                              ? CROFT_OK
+                              : CROFT_OUT_OF_MEMORY;
+    if (status == CROFT_OK)
+        status = compile_variant(call, kernel, arguments, count, variant);
+    if (status == CROFT_OK)
+        status = specialise(call, bindings, tensors, variant);
+    if (status == CROFT_OK)
+        status = load_variant(call, kernel, variant);
+    if (status != CROFT_OK) {
+        free_variant(kernel, variant);
+        return status;
+    }
+    variant->request.arguments = NULL; /* they were the call's */
+    variant->next = kernel->variants;
+    kernel->variants = variant;
+    kernel->variant_count++;
+    *made = variant;
+    return CROFT_OK;
+}
+
+croft_status api_variant_take(api_call *call, croft_kernel *kernel, const text_bindings *bindings,
+                              const text_argument *arguments, int count, const api_choice *choice,
+                              const runtime_tensor *tensors, const api_variant **variant) {
+    croft_status status = CROFT_OK;
+    pthread_mutex_lock(&kernel->lock);
+    *variant = find_variant(kernel, bindings, choice, tensors);
+    if (*variant == NULL)
+        status = make_variant(call, kernel, bindings, arguments, count, choice, tensors, variant);
+    pthread_mutex_unlock(&kernel->lock);
+    return status;
+}

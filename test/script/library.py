@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""libcroft as another project uses it: what it links and exports, the header in C and C++, and the
+program of docs/library.md, built outside the tree against the shared and the static library.
+
+tier: check
+builds: release
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ["CROFT_BUILD"])
+FOLDER = pathlib.Path(os.environ["CROFT_SCRATCH"])
+LINKED = {"linux-vdso.so.1", "libm.so.6", "libc.so.6", "libdl.so.2", "libpthread.so.0",
+          "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+failures = 0
+
+
+def check(name, good, why=""):
+    global failures
+    failures += not good
+    print(f"ok {name}" if good else f"not ok {name}: {why}", flush=True)
+
+
+def run(*words, **options):
+    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False, **options)
+    return done.returncode, done.stdout
+
+
+def main():
+    library = BUILD / "libcroft.so"
+    status, text = run("ldd", library)
+    linked = {os.path.basename(line.split()[0]) for line in text.splitlines() if line.split()}
+    check("links", status == 0 and linked <= LINKED, f"{linked - LINKED}")
+    status, text = run("nm", "-D", "--defined-only", library)
+    names = [line.split()[-1] for line in text.splitlines()]
+    foreign = [name for name in names if not name.startswith("croft_")]
+    check("exports", status == 0 and len(names) > 10 and not foreign, f"{foreign}")
+    declared = set(re.findall(r"\b(croft_\w+)\(", "\n".join(
+        line for line in (ROOT / "include/croft.h").read_text().split("CROFT_API")[1:])))
+    missing = [name for name in names if name not in declared]
+    check("declares", not missing, f"{missing}")
+
+    (FOLDER / "header.c").write_text('#include "croft.h"\nint main(void) { return 0; }\n')
+    for compiler, standard, language in (("gcc", "c11", "c"), ("clang", "c11", "c"),
+                                         ("g++", "c++17", "c++")):
+        status, text = run(compiler, f"-std={standard}", "-x", language, *WARNINGS,
+                           f"-I{ROOT}/include", "-fsyntax-only", FOLDER / "header.c")
+        check(f"header_{standard}_{compiler}", status == 0, text)
+
+    example = re.search(r"```c\n(.*?)```", (ROOT / "docs/library.md").read_text(), re.DOTALL)[1]
+    (FOLDER / "softmax.c").write_text(example)
+    for kind, words in (("shared", [f"-L{BUILD}", "-lcroft", f"-Wl,-rpath,{BUILD}"]),
+                        ("static", [BUILD / "libcroft.a", "-lm", "-ldl", "-lpthread"])):
+        program = FOLDER / f"softmax_{kind}"
+        status, text = run("gcc", "-std=c11", *WARNINGS, f"-I{ROOT}/include",
+                           FOLDER / "softmax.c", "-o", program, *words)
+        check(f"builds_{kind}", status == 0, text)
+        status, text = run(program, cwd=FOLDER)
+        check(f"runs_{kind}", status == 0 and text == "0.01\n", text)
+        status, text = run(program, cwd=FOLDER, env={"PATH": "/nowhere"})
+        check(f"says_why_{kind}", status == 1 and "no compiler" in text, text)
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()

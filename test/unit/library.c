@@ -1,0 +1,327 @@
+/* The library as another program uses it: contexts, kernels, dispatches, findings. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "library_fixture.h"
+
+enum { ROWS = 5, WIDTH = 37, STEP = 41 };
+
+typedef struct session {
+    croft_context *context;
+    croft_kernel *kernel;
+    croft_dispatch *dispatch;
+    croft_diagnostics *findings;
+    float x[ROWS * STEP], y[ROWS * STEP];
+    matrix in, out;
+} session;
+
+static void open_session(session *s, const char *text) {
+    *s = (session){0};
+    croft_config config = {.size = sizeof config, .threads = 1};
+    assert_int_equal(croft_context_create(&config, &s->context), CROFT_OK);
+    assert_int_equal(compile_text(s->context, text, &s->kernel, &s->findings), CROFT_OK);
+    for (int i = 0; i < ROWS * STEP; i++) {
+        s->x[i] = (float)(i % 13) - 6.0f;
+        s->y[i] = -1.0f;
+    }
+    matrix_set(&s->in, s->x, ROWS, WIDTH, STEP);
+    matrix_set(&s->out, s->y, ROWS, WIDTH, STEP);
+}
+
+static void close_session(session *s) {
+    croft_diagnostics_free(s->findings);
+    croft_dispatch_free(s->dispatch);
+    croft_kernel_free(s->kernel);
+    croft_context_free(s->context);
+}
+
+static void prepare(session *s) {
+    croft_status status = prepare_pair(s->kernel, &s->in, &s->out, &s->dispatch, &s->findings);
+    if (status != CROFT_OK)
+        print_error("%s\n", croft_diagnostics_text(s->findings));
+    assert_int_equal(status, CROFT_OK);
+}
+
+/* The one finding of a refused call. */
+static void assert_finding(session *s, croft_status status, const char *slug) {
+    croft_diagnostic found = {.size = sizeof found};
+    assert_int_equal(status, CROFT_REJECTED);
+    assert_int_equal(croft_diagnostics_at(s->findings, 0, &found), CROFT_OK);
+    if (strcmp(found.slug, slug) != 0)
+        print_error("%s", croft_diagnostics_text(s->findings));
+    assert_string_equal(found.slug, slug);
+    croft_diagnostics_free(s->findings);
+    s->findings = NULL;
+}
+
+static int64_t compiled(const session *s) {
+    croft_kernel_counts counts = {.size = sizeof counts};
+    assert_int_equal(croft_kernel_count(s->kernel, &counts), CROFT_OK);
+    return counts.compiled;
+}
+
+/* ---- running ---- */
+static void a_kernel_runs_on_strided_rows_and_leaves_what_lies_between(void **state) {
+    (void)state;
+    session s;
+    open_session(&s, SOFTMAX);
+    prepare(&s);
+    assert_int_equal(croft_launch(s.dispatch, NULL, NULL), CROFT_OK);
+    for (int row = 0; row < ROWS; row++) {
+        double sum = 0, most = -INFINITY;
+        for (int i = 0; i < WIDTH; i++)
+            most = fmax(most, (double)s.x[row * STEP + i]);
+        for (int i = 0; i < WIDTH; i++)
+            sum += exp((double)s.x[row * STEP + i] - most);
+        for (int i = 0; i < WIDTH; i++)
+            assert_true(fabs((double)s.y[row * STEP + i] -
+                             exp((double)s.x[row * STEP + i] - most) / sum) < 1e-6);
+        for (int i = WIDTH; i < STEP; i++)
+            assert_true(s.y[row * STEP + i] == -1.0f);
+    }
+    close_session(&s);
+}
+
+static void an_input_may_be_one_row_for_all(void **state) {
+    (void)state;
+    session s;
+    open_session(&s, SCALE);
+    s.in.strides[0] = 0;
+    prepare(&s);
+    assert_int_equal(croft_launch(s.dispatch, NULL, NULL), CROFT_OK);
+    for (int row = 0; row < ROWS; row++)
+        for (int i = 0; i < WIDTH; i++)
+            assert_true(s.y[row * STEP + i] == 2.0f * s.x[i]);
+    close_session(&s);
+}
+
+static void scalars_are_arguments_or_their_defaults(void **state) {
+    (void)state;
+    session s;
+    open_session(&s, SCALE);
+    const croft_argument arguments[] = {tensor_argument("x", &s.in),
+                                        tensor_argument("y", &s.out),
+                                        {.name = "a", .kind = CROFT_ARGUMENT_REAL, .real = -0.5}};
+    assert_int_equal(croft_prepare(s.kernel, arguments, 3, NULL, &s.dispatch, NULL), CROFT_OK);
+    assert_int_equal(croft_launch(s.dispatch, NULL, NULL), CROFT_OK);
+    assert_true(s.y[7] == -0.5f * s.x[7]);
+    close_session(&s);
+}
+
+static void a_launch_may_take_other_memory_of_the_same_shape(void **state) {
+    (void)state;
+    session s;
+    float other[ROWS * STEP] = {0};
+    open_session(&s, SCALE);
+    prepare(&s);
+    void *data[] = {s.y, other};
+    croft_launch_options options = {.size = sizeof options, .data = data};
+    croft_status status = croft_launch(s.dispatch, &options, &s.findings);
+    if (status == CROFT_REJECTED) /* arrays on the stack may lie anywhere */
+        assert_finding(&s, status, "condition");
+    else
+        assert_true(status == CROFT_OK && other[0] == -2.0f && s.y[0] == -1.0f);
+    data[1] = s.y;
+    assert_finding(&s, croft_launch(s.dispatch, &options, &s.findings), "tensor-overlap");
+    close_session(&s);
+}
+
+static void memory_that_is_aligned_less_is_refused_by_the_condition(void **state) {
+    (void)state;
+    session s;
+    open_session(&s, SCALE);
+    _Alignas(64) static float in[4 * 64 + 1], out[4 * 64 + 1];
+    matrix_set(&s.in, in, 4, 64, 64);
+    matrix_set(&s.out, out, 4, 64, 64);
+    prepare(&s);
+    void *data[] = {in + 1, out};
+    croft_launch_options options = {.size = sizeof options, .data = data};
+    croft_status status = croft_launch(s.dispatch, &options, &s.findings);
+    if (status != CROFT_OK) /* a cpu's vectors may lie anywhere: there may be no condition */
+        assert_finding(&s, status, "condition");
+    close_session(&s);
+}
+
+/* ---- variants ---- */
+static void the_number_of_rows_makes_no_variant_and_the_width_does(void **state) {
+    (void)state;
+    session s;
+    croft_dispatch *more = NULL;
+    open_session(&s, SCALE);
+    prepare(&s);
+    assert_int_equal(compiled(&s), 1);
+    matrix_set(&s.in, s.x, ROWS - 1, WIDTH, STEP);
+    matrix_set(&s.out, s.y, ROWS - 1, WIDTH, STEP);
+    assert_int_equal(prepare_pair(s.kernel, &s.in, &s.out, &more, NULL), CROFT_OK);
+    croft_dispatch_free(more);
+    matrix_set(&s.in, s.x, 1, WIDTH, STEP);
+    matrix_set(&s.out, s.y, 1, WIDTH, STEP);
+    assert_int_equal(prepare_pair(s.kernel, &s.in, &s.out, &more, NULL), CROFT_OK);
+    croft_dispatch_free(more);
+    assert_int_equal(compiled(&s), 1);
+    matrix_set(&s.in, s.x, ROWS, WIDTH + 1, STEP);
+    matrix_set(&s.out, s.y, ROWS, WIDTH + 1, STEP);
+    assert_int_equal(prepare_pair(s.kernel, &s.in, &s.out, &more, NULL), CROFT_OK);
+    croft_dispatch_free(more);
+    assert_int_equal(compiled(&s), 2);
+    close_session(&s);
+}
+
+/* ---- refusals ---- */
+static void a_wrong_kernel_comes_with_its_findings(void **state) {
+    (void)state;
+    session s = {0};
+    croft_diagnostic found = {.size = sizeof found};
+    assert_int_equal(croft_context_create(NULL, &s.context), CROFT_OK);
+    const char *text = "kernel bad(x: in f32[R, N], y: out f32[R, N]) {\n"
+                       "    program row: R\n"
+                       "    y[row, :] = z + q\n"
+                       "}\n";
+    assert_int_equal(compile_text(s.context, text, &s.kernel, &s.findings), CROFT_REJECTED);
+    assert_null(s.kernel);
+    assert_int_equal(croft_diagnostics_count(s.findings), 2);
+    assert_int_equal(croft_diagnostics_at(s.findings, 1, &found), CROFT_OK);
+    assert_string_equal(found.slug, "unknown-name");
+    assert_string_equal(found.source, "test.croft");
+    assert_true(found.line == 3 && found.column == 21 && found.length == 1);
+    assert_non_null(strstr(croft_diagnostics_text(s.findings), "y[row, :] = z + q"));
+    assert_int_equal(croft_diagnostics_at(s.findings, 2, &found), CROFT_MISUSE);
+    close_session(&s);
+}
+
+static croft_status prepare_again(session *s) {
+    croft_dispatch_free(s->dispatch);
+    return prepare_pair(s->kernel, &s->in, &s->out, &s->dispatch, &s->findings);
+}
+
+static void tensors_that_no_launch_could_take_are_refused(void **state) {
+    (void)state;
+    session s;
+    open_session(&s, SCALE);
+    s.in.strides[0] = -STEP;
+    assert_finding(&s, prepare_again(&s), "stride-negative");
+    s.in.strides[0] = 1, s.in.strides[1] = ROWS;
+    assert_finding(&s, prepare_again(&s), "stride-last");
+    matrix_set(&s.in, s.x, ROWS, WIDTH, STEP);
+    s.out.strides[0] = 0;
+    assert_finding(&s, prepare_again(&s), "output-overlap");
+    matrix_set(&s.out, s.y, ROWS, WIDTH - 1, STEP);
+    assert_finding(&s, prepare_again(&s), "size-mismatch");
+    matrix_set(&s.out, s.x + 3, ROWS, WIDTH, STEP);
+    assert_finding(&s, prepare_again(&s), "tensor-overlap");
+    matrix_set(&s.out, s.y, ROWS, WIDTH, STEP);
+    s.out.tensor.device_type = CROFT_ON_CUDA;
+    assert_finding(&s, prepare_again(&s), "tensor-device");
+    s.out.tensor.device_type = CROFT_ON_CPU;
+    s.out.tensor.dtype_bits = 64;
+    assert_finding(&s, prepare_again(&s), "argument-value");
+    s.out.tensor.dtype_bits = 32;
+    s.out.tensor.data = NULL;
+    assert_finding(&s, prepare_again(&s), "argument-value");
+    s.out.tensor.data = (char *)s.y + 2;
+    assert_finding(&s, prepare_again(&s), "tensor-alignment");
+    s.out.tensor.data = s.y;
+    s.in.strides[0] = INT64_MAX / 8;
+    assert_finding(&s, prepare_again(&s), "tensor-range");
+    s.in.strides[0] = STEP;
+    s.in.shape[0] = s.out.shape[0] = INT64_MAX / 8;
+    assert_finding(&s, prepare_again(&s), "size-overflow");
+    close_session(&s);
+}
+
+static void no_rows_are_a_launch_of_nothing(void **state) {
+    (void)state;
+    session s;
+    open_session(&s, SOFTMAX);
+    matrix_set(&s.in, NULL, 0, WIDTH, STEP);
+    matrix_set(&s.out, NULL, 0, WIDTH, STEP);
+    prepare(&s);
+    assert_int_equal(croft_launch(s.dispatch, NULL, NULL), CROFT_OK);
+    close_session(&s);
+}
+
+static void misuse_is_told(void **state) {
+    (void)state;
+    session s = {0};
+    croft_config config = {.size = 3};
+    assert_int_equal(croft_context_create(&config, &s.context), CROFT_MISUSE);
+    config = (croft_config){.size = sizeof config, .device = "toaster"};
+    assert_int_equal(croft_context_create(&config, &s.context), CROFT_MISUSE);
+    assert_int_equal(croft_context_create_for(CROFT_VERSION + 1000, NULL, &s.context),
+                     CROFT_MISUSE);
+    assert_int_equal(croft_compile(NULL, NULL, &s.kernel, &s.findings), CROFT_MISUSE);
+    assert_int_equal(croft_launch(NULL, NULL, NULL), CROFT_MISUSE);
+    close_session(&s);
+}
+
+static void a_missing_compiler_is_a_status_with_its_reason(void **state) {
+    (void)state;
+    session s = {0};
+    croft_config config = {.size = sizeof config, .compiler = "/nowhere/cc"};
+    assert_int_equal(croft_context_create(&config, &s.context), CROFT_OK);
+    assert_int_equal(compile_text(s.context, SCALE, &s.kernel, NULL), CROFT_OK);
+    float x[4] = {0}, y[4];
+    matrix_set(&s.in, x, 2, 2, 2);
+    matrix_set(&s.out, y, 2, 2, 2);
+    assert_int_equal(prepare_pair(s.kernel, &s.in, &s.out, &s.dispatch, &s.findings),
+                     CROFT_NO_COMPILER);
+    assert_non_null(strstr(croft_diagnostics_text(s.findings), "/nowhere/cc"));
+    close_session(&s);
+}
+
+static void parameters_can_be_asked_for(void **state) {
+    (void)state;
+    session s;
+    open_session(&s, SCALE);
+    croft_parameter p = {.size = sizeof p};
+    assert_string_equal(croft_kernel_name(s.kernel), "scale");
+    assert_int_equal(croft_kernel_parameter(s.kernel, 1, &p), CROFT_OK);
+    assert_string_equal(p.name, "y");
+    assert_true(p.kind == CROFT_PARAMETER_TENSOR && p.is_written && !p.is_read);
+    assert_int_equal(croft_kernel_parameter(s.kernel, 2, &p), CROFT_OK);
+    assert_true(p.kind == CROFT_PARAMETER_SCALAR);
+    assert_int_equal(croft_kernel_parameter(s.kernel, 3, &p), CROFT_MISUSE);
+    close_session(&s);
+}
+
+/* ---- splits and plans ---- */
+static void a_plan_is_obeyed_or_refused(void **state) {
+    (void)state;
+    session s;
+    open_session(&s, SCALE);
+    croft_prepare_options options = {.size = sizeof options, .plan_set = "u=2"};
+    const croft_argument arguments[] = {tensor_argument("x", &s.in), tensor_argument("y", &s.out)};
+    assert_int_equal(croft_prepare(s.kernel, arguments, 2, &options, &s.dispatch, &s.findings),
+                     CROFT_OK);
+    croft_dispatch_free(s.dispatch);
+    options.plan_set = "u=5";
+    croft_status status = croft_prepare(s.kernel, arguments, 2, &options, &s.dispatch, &s.findings);
+    assert_int_equal(status, CROFT_REJECTED);
+    assert_true(croft_diagnostics_count(s.findings) > 0);
+    close_session(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kernel_runs_on_strided_rows_and_leaves_what_lies_between),
+        cmocka_unit_test(an_input_may_be_one_row_for_all),
+        cmocka_unit_test(scalars_are_arguments_or_their_defaults),
+        cmocka_unit_test(a_launch_may_take_other_memory_of_the_same_shape),
+        cmocka_unit_test(memory_that_is_aligned_less_is_refused_by_the_condition),
+        cmocka_unit_test(the_number_of_rows_makes_no_variant_and_the_width_does),
+        cmocka_unit_test(a_wrong_kernel_comes_with_its_findings),
+        cmocka_unit_test(tensors_that_no_launch_could_take_are_refused),
+        cmocka_unit_test(no_rows_are_a_launch_of_nothing),
+        cmocka_unit_test(misuse_is_told),
+        cmocka_unit_test(a_missing_compiler_is_a_status_with_its_reason),
+        cmocka_unit_test(parameters_can_be_asked_for),
+        cmocka_unit_test(a_plan_is_obeyed_or_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
