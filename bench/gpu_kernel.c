@@ -84,6 +84,32 @@ static bool compile(gpu_kernel *kernel, const machine *planned, const char *name
     return false;
 }
 
+/* Memory of what the launches hand on, and their entries. False: there are too many. */
+static bool chain_launches(gpu_kernel *kernel, gpu_system *gpu, int *tensors,
+                           runtime_report *report) {
+    const compile_result *compiled = &kernel->compiled;
+    int64_t bytes = 0;
+    for (int i = 0; (bytes = bench_handed_on(compiled, i)) >= 0; i++) {
+        if (i == GPU_LAUNCHES || *tensors == GPU_TENSORS + GPU_LAUNCHES ||
+            gpu->device->vtable->allocate(gpu->device, bytes + 1, &kernel->handed_on[i], report) !=
+                RUNTIME_OK)
+            return false;
+        kernel->pointers[(*tensors)++] = kernel->handed_on[i];
+    }
+    for (int i = 1; i < compiled->launch_count; i++) {
+        const compile_code *code = &compiled->launches[i];
+        compile_launch size;
+        if (i > GPU_LAUNCHES || !compile_launch_of(compiled, i, kernel->words, &size))
+            return false;
+        kernel->entries[i - 1] = (runtime_entry){.name = code->entry,
+                                                 .threads = code->threads,
+                                                 .cluster = code->module->cluster,
+                                                 .scratch_bytes = code->scratch_bytes};
+        kernel->sizes[i - 1] = (runtime_size){size.groups, size.workspace_bytes};
+    }
+    return true;
+}
+
 bool gpu_kernel_open(gpu_kernel *kernel, gpu_system *gpu, const char *path, const char *name,
                      const base_source *plan, const text_argument *arguments, int count,
                      FILE *errors) {
@@ -103,6 +129,11 @@ bool gpu_kernel_open(gpu_kernel *kernel, gpu_system *gpu, const char *path, cons
     snprintf(flag, sizeof flag, "%s", planned->compiler_flags);
     const char *flags[] = {flag, NULL};
     const compile_result *compiled = &kernel->compiled;
+    static runtime_report report;
+    if (!chain_launches(kernel, gpu, &tensors, &report)) {
+        fprintf(errors, "%s: no room for its launches: %s\n", kernel->source.name, report.text);
+        return false;
+    }
     runtime_artifact artifact = {.text = compiled->source_text,
                                  .length = strlen(compiled->source_text),
                                  .entry = compiled->entry,
@@ -110,8 +141,9 @@ bool gpu_kernel_open(gpu_kernel *kernel, gpu_system *gpu, const char *path, cons
                                  .threads = compiled->threads,
                                  .pointer_count = tensors,
                                  .word_count = words,
-                                 .scratch_bytes = compiled->scratch_bytes};
-    static runtime_report report;
+                                 .scratch_bytes = compiled->scratch_bytes,
+                                 .behind = kernel->entries,
+                                 .behind_count = compiled->launch_count - 1};
     compile_launch launch;
     if (gpu->device->vtable->load(gpu->device, &artifact, &kernel->module, &report) != RUNTIME_OK ||
         !compile_launch_of(compiled, 0, kernel->words, &launch)) {
@@ -122,12 +154,16 @@ bool gpu_kernel_open(gpu_kernel *kernel, gpu_system *gpu, const char *path, cons
                                       .words = kernel->words,
                                       .groups = launch.groups,
                                       .workspace_bytes = launch.workspace_bytes,
+                                      .behind = kernel->sizes,
                                       .stream = gpu->stream};
     return true;
 }
 
 void gpu_kernel_close(gpu_kernel *kernel, gpu_system *gpu) {
     gpu->device->vtable->unload(gpu->device, kernel->module);
+    for (int i = 0; i < GPU_LAUNCHES; i++)
+        if (kernel->handed_on[i] != NULL)
+            gpu->device->vtable->release(gpu->device, kernel->handed_on[i]);
     if (kernel->text != NULL)
         compile_free(&kernel->compiled);
     free(kernel->text);

@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-enum { GPU_WORDS = 64, GPU_TENSORS = 8 };
+enum { GPU_WORDS = 96, GPU_TENSORS = 8, GPU_LAUNCHES = 8 };
 
 /* A CUDA device, and what a caller of its driver needs for graphs and times. */
 typedef struct gpu_system {
@@ -47,7 +47,11 @@ typedef struct gpu_kernel {
     compile_result compiled;
     runtime_module *module;
     runtime_launch launch;
-    void *pointers[GPU_TENSORS]; /* of the device: the caller fills them */
+    /* of the device: the caller fills those of the kernel's tensors */
+    void *pointers[GPU_TENSORS + GPU_LAUNCHES];
+    void *handed_on[GPU_LAUNCHES];       /* among them, behind those: what launches hand on */
+    runtime_entry entries[GPU_LAUNCHES]; /* of the launches behind the first */
+    runtime_size sizes[GPU_LAUNCHES];
     int64_t words[GPU_WORDS];
 } gpu_kernel;
 

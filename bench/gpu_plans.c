@@ -84,7 +84,8 @@ static int run(plans_bench *bench, const char *path, const char *const plans[2])
             !gpu_kernel_open(&kernels[side], &bench->gpu, path, NULL, &plan,
                              bench->arrays.arguments, bench->arrays.count, stderr))
             return 3;
-        memcpy(kernels[side].pointers, bench->memory, sizeof bench->memory);
+        for (int i = 0; i < bench->arrays.tensors; i++)
+            kernels[side].pointers[i] = bench->memory[i];
         graphs[side] = gpu_capture(&bench->gpu, &kernels[side], bench->launches);
         if (graphs[side].executable == NULL || gpu_replay(&bench->gpu, &graphs[side]) < 0 ||
             !copy_out(bench, side))
