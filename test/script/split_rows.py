@@ -1,6 +1,6 @@
 """Rows that are split over launches: examples in 2, 5 and 16 parts, on the simulator and the cpu,
-within the bound of the reference, with the same bits on both and in every run; the rows that the
-planner splits by itself; and what cannot be split.
+within the bound of the reference, with the same bits on both and in every run; and what cannot
+be split. Rows that the planner splits by itself: planned_splits.py.
 
 tier: check
 builds: release
@@ -147,24 +147,6 @@ def check_examples():
                   PARTS[turn % 4], width)
 
 
-def check_automatic():
-    """Rows that the planner itself splits: one of 65537 elements and one of 262144."""
-    for turn, (name, width, dtype) in enumerate(
-            (name, width, dtype) for name in LAUNCHES for width in (65537, 262144)
-            for dtype in DTYPES):
-        machine = ("sm_90", "sm_80", "cpu-avx512", "cpu-avx2")[turn % 4]
-        label = f"automatic_{name}_{width}_{dtype}_{machine}"
-        words = [f"examples/{name}.croft", *arguments(name, 1, width, dtype, False),
-                 "--machine", machine]
-        files = [f"{key}={before}/dev/null" for key, before in outputs_of(name).items()]
-        plan = croft("plan", *words, *files, "--target", "cpu")
-        file = SCRATCH / f"{label}.plan"
-        file.write_text(plan.out)
-        splits = re.search(r"\| group \d+$", plan.out, re.MULTILINE) is not None
-        case(f"{label}_splits", splits or machine.startswith("cpu"), plan)
-        both(label, [*words, "--plan", file, "--check"], outputs_of(name))
-
-
 def check_open_widths():
     """The width is a number of the run."""
     for turn, name in enumerate(("sum", "softmax", "layernorm", "cross_entropy")):
@@ -262,7 +244,6 @@ def check_refused():
 
 def main():
     check_examples()
-    check_automatic()
     check_open_widths()
     check_other_kernels()
     check_repeated()
