@@ -6,11 +6,11 @@
 tier: check check-long
 builds: release
 
-Every example and generated kernels (generate.py), for a cpu and for sm_90 with the plan of the
-search: all identifiers renamed, independent statements in another order, parts of expressions
-named, names written out where they are read (rewrite.py), and all of it at once. The plan's hash
-must be the same, and the source, when names are matched one by one. Without --seed: kernels of one
-fixed and of one fresh seed; the fresh one is CROFT_SEED.
+Every example and generated kernels (generate.py, row_kernels.py), for a cpu and for sm_90 with the
+plan of the search: all identifiers renamed, independent statements in another order, parts of
+expressions named, names written out where they are read (rewrite.py), and all of it at once. The
+plan's hash must be the same, and the source, when names are matched one by one. Without --seed:
+kernels of one fixed and of one fresh seed; the fresh one is CROFT_SEED.
 """
 import argparse
 import concurrent.futures
@@ -26,6 +26,7 @@ import zlib
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import generate  # noqa: E402
 import rewrite  # noqa: E402
+import row_kernels  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "examples"
@@ -145,6 +146,10 @@ def judge(options, item):
     return failed
 
 
+def row_kernel(seed):
+    return row_kernels.RowKernel(seed).kernel()
+
+
 def items(options):
     """(name, text, arguments)"""
     tier = os.environ.get("TIER", "check")
@@ -157,7 +162,8 @@ def items(options):
         [FIXED_SEED, int(os.environ.get("CROFT_SEED", "2"))]
     for seed in seeds:
         for i in range(options.count or COUNTS[tier]):
-            kernel = generate.generate(f"{seed}.{i}")
+            make = generate.generate if i % 2 == 0 else row_kernel
+            kernel = make(f"{seed}.{i}")
             arguments = kernel.arguments + [f"{name}={before}/dev/null"
                                             for name, before, _ in kernel.outputs]
             yield f"seed-{seed}.{i}", kernel.text, arguments

@@ -11,8 +11,8 @@ statements, subexpressions named and names written out.
     text = print_kernel(kernel)
 
 A kernel is tokens; statements know what they read and write. What has no type or value of its own
-stays where it is: literals, sizes, constants and what is made of them, lengths of ranges, layouts,
-and the words behind keywords.
+stays where it is: literals, sizes, constants and what is made of them, lengths of ranges, steps,
+layouts, and the words behind keywords.
 """
 import re
 
@@ -262,12 +262,13 @@ class Reader:
         return node
 
     def indices(self, at, end):
-        """Points and gathers of an access."""
+        """Points and gathers of an access, and where ranges `a : +n` start."""
         parts = []
         for item in split_at(self.tokens[at:end], ","):
-            plain = item and item[0] not in ("None", "unique", "fill") and ":" not in item
-            if plain:
-                parts.append(self.inside(at, at + len(item)))
+            start, *rest = split_at(item, ":")
+            is_value = start and start[0] not in ("None", "unique", "fill")
+            if is_value and (not rest or rest[0][:1] == ["+"]):
+                parts.append(self.inside(at, at + len(start)))
             at += len(item) + 1
         return parts
 
@@ -323,8 +324,9 @@ def values_of(kernel, statement):
         for node in reader.indices(0, len(statement.parts[0])):
             yield 0, node
         yield 1, read(kernel, statement.parts[1])
-    elif statement.kind in ("assign", "if"):
-        yield 0, read(kernel, statement.parts[0])
+    elif statement.kind != "program":
+        for i, part in enumerate(statement.parts[:2]):  # of a loop the bounds, not the step
+            yield i, read(kernel, part)
 
 
 # ---- what statements read and write ----

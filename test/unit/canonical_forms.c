@@ -1,6 +1,6 @@
 /* Generated modules: whatever order independent statements stand in, whatever things are called,
- * and whether subexpressions are written twice, the canonical form is one; it computes what was
- * written; and both plans map and expand it.
+ * and whether subexpressions are written twice, the canonical form is one, and so is the plan that
+ * a search finds; it computes what was written; and both plans map and expand it.
  *
  *     CROFT_SEED=7 unit_canonical_forms     another seed
  */
@@ -348,6 +348,17 @@ static uint64_t seed_of(int module) {
     return seed * 100000 + (uint64_t)module;
 }
 
+static uint64_t searched_plan(generator *g, const char *device) {
+    planner_options options = {.all = true};
+    planner_report report;
+    base_diagnostics diagnostics;
+    base_diagnostics_init(&diagnostics, &g->f.arena);
+    ir_plan *plan = planner_choose(&g->f.arena, g->f.module, machine_find(device),
+                                   PLANNER_AUTOMATIC, &options, &diagnostics, &report);
+    assert_non_null(plan);
+    return ir_plan_hash(&g->f.arena, plan);
+}
+
 static void one_form_for_every_way_to_write(void **unused) {
     (void)unused;
     for (int i = 0; i < MODULES; i++) {
@@ -362,6 +373,10 @@ static void one_form_for_every_way_to_write(void **unused) {
             fail_msg("seed %llu:\n%s\nand\n%s", (unsigned long long)seed_of(i), text_of(&plain),
                      text_of(&other));
         assert_true(canonical(&plain) == hash);
+        if (searched_plan(&plain, "cpu-avx2") != searched_plan(&other, "cpu-avx2") ||
+            searched_plan(&plain, "sm_90") != searched_plan(&other, "sm_90"))
+            fail_msg("plans of seed %llu:\n%s\nand\n%s", (unsigned long long)seed_of(i),
+                     text_of(&plain), text_of(&other));
         fixture_close(&plain.f);
         fixture_close(&other.f);
     }
