@@ -5,8 +5,11 @@
  *                                                                           is there, or part of it
  *     the same, where 4 divides %n; load ... mask=lane*1 < %n : f32(1)      1
  *     load %x[..] mask=%b : f32(4)                                          4: each on its own
+ *     load .. mask=(group*8 + lane/4 < %R in all slots) : f32(4)            0
  *
- * A pack is a run of slots whose positions in the mask count on by one. */
+ * A pack is a run of slots whose positions in the mask count on by one. Whether a lane has a
+ * program of its own, or is the one of several that stores, is asked of the lane, as `when` does:
+ * of positions and sizes, alike for all slots. That is no guard of an element. */
 #ifndef ANALYSIS_GUARDS_H
 #define ANALYSIS_GUARDS_H
 

@@ -77,8 +77,9 @@ static void count_access(const report_state *state, const ir_op *op, compile_rep
     else
         row->elements += count;
     row->width = access->width > row->width ? access->width : row->width;
-    row->guards += analysis_guards(op);
-    row->guarded += access->mask_kind != IR_MASK_NONE ? count : 0;
+    int64_t guards = analysis_guards(op);
+    row->guards += guards;
+    row->guarded += guards > 0 ? count : 0;
     row->looped += report_in_loop(op) ? count : 0;
     row->uniform = row->uniform || slots == 0;
 }
@@ -187,6 +188,7 @@ typedef struct sweep_count {
     const report_state *state;
     const compile_report_access *row;
     int64_t sweeps; /* of level mapped, that make the access */
+    bool swept;     /* over an axis: not what a program does once */
 } sweep_count;
 
 static bool count_sweep(void *pointer, ir_op *op) {
@@ -194,8 +196,12 @@ static bool count_sweep(void *pointer, ir_op *op) {
     const compile_report_access *row = count->row;
     if (op->opcode == (row->is_store ? IR_STORE : IR_LOAD) &&
         report_same_place(op->location, row->location) &&
-        strcmp(tensor_name(count->state->mapped, op->operands[0]), row->tensor) == 0)
+        strcmp(tensor_name(count->state->mapped, op->operands[0]), row->tensor) == 0) {
+        const ir_op *sweep = op->parent->owner;
         count->sweeps++;
+        count->swept = count->swept || (sweep != NULL && sweep->opcode == IR_SWEEP &&
+                                        sweep->attributes.axis_count > 0);
+    }
     return true;
 }
 
@@ -205,7 +211,7 @@ static void share_guards(report_state *state, compile_report_access *row) {
     ir_region_walk((ir_region *)&state->mapped->body, count_sweep, &count);
     if (count.sweeps > 1)
         row->guards = (row->guards + count.sweeps - 1) / count.sweeps;
-    if (row->guards > state->report->guards)
+    if (count.swept && row->guards > state->report->guards)
         state->report->guards = row->guards;
 }
 

@@ -1,12 +1,14 @@
 /* Facts of a candidate: the totals of the program's work, as its workers do it.
  *
  *     1000 elements, W = 64, V = 4, chunks in slots: 4 chunks, slots 16 of a worker
- *         load x, neighbours in memory      4 accesses of 4 elements, all guarded: 1000 < 1024
- *         load x of rows of 1001 elements   16 of one: rows begin where no access of 4 may
+ *         load x, neighbours in memory      4 accesses of 4 elements, the last one guarded
+ *         load x of rows of 1001 elements   16 of one, the last four guarded: rows begin where no
+ *                                           access of 4 may
  *     the same in steps, U = 1              3 steps whole and one guarded
  *
- * What is counted of accesses is what the lowering writes today: a step that the end of the row
- * cuts short is guarded as a whole. Sectors: an access of a subgroup touches each sector between
+ * What is counted of accesses: a step that the end of the row cuts short as a whole; of guards:
+ * those that the lowering writes, in the one chunk that is there in part, of the slots that some
+ * worker has (pass/expand_pieces.c). Sectors: an access of a subgroup touches each sector between
  * its lanes' pieces once, so pieces that leave gaps below a sector's size touch it again and again.
  */
 #include "planner/facts.h"
@@ -32,6 +34,7 @@ typedef struct facts_state {
     int64_t owned; /* of the row, by the busiest worker */
     int64_t steps;
     bool guarded; /* the last step is cut short */
+    int64_t rest; /* slots of the chunk that is there in part; 0: there is none */
 } facts_state;
 
 /* ---- accesses ---- */
@@ -63,15 +66,35 @@ static int64_t sectors_of(const facts_state *s, const planner_access *access, in
     return (bytes + SECTOR_BYTES - 1) / SECTOR_BYTES;
 }
 
+/* Slots of the chunk that the end of the row cuts short, halved while the upper half is nobody's.
+ * One worker has no such chunk: each of its elements is one. */
+static int64_t rest_slots(const facts_state *s) {
+    int64_t slots = s->candidate->vector;
+    int64_t rest = s->program->extent % planner_times(s->workers, slots);
+    bool known = s->program->known;
+    if (s->workers == 1 || (known && rest == 0))
+        return 0;
+    while (known && slots % 2 == 0 && slots / 2 >= rest)
+        slots /= 2;
+    return slots;
+}
+
+/* Accesses of that chunk, which have the width that its slots allow. */
+static int64_t guarded_of(const facts_state *s, const planner_access_total *total, int64_t width) {
+    int64_t slots = total->limited && s->workers > 1 ? s->candidate->vector : s->rest;
+    return slots > width ? slots / width : slots > 0 ? 1 : 0;
+}
+
 static void add_row_accesses(const facts_state *s, const planner_access_total *total) {
     cost_facts *facts = s->facts;
     const planner_access *access = total->access;
     int64_t width = width_of(s, access), lanes = each_lane(s, access);
     int64_t step = s->slots / width * lanes;
     int64_t times = planner_times(total->count, total->times);
+    int64_t guarded = guarded_of(s, total, width) * lanes;
     facts->accesses += planner_times(times, planner_times(s->steps, step));
-    if (s->guarded)
-        facts->guarded_accesses += planner_times(times, step);
+    facts->guarded_accesses +=
+        planner_times(times, access->asks ? planner_times(s->steps, step) : guarded);
     facts->worker_bytes += planner_times(times, s->owned * access->bytes);
     int64_t sectors = sectors_of(s, access, planner_times(total->times, total->elements), width);
     facts->sectors += planner_times(total->count, sectors);
@@ -115,6 +138,7 @@ void planner_facts_find(const planner_program *program, const planner_candidate 
     s.owned = cost_slots(program->extent, s.workers, candidate->vector);
     s.steps = program->extent / step + (program->extent % step != 0);
     s.guarded = !program->known || program->extent % step != 0;
+    s.rest = rest_slots(&s);
     *facts = totals->facts;
     facts->workers = s.workers;
     facts->vector = candidate->vector;

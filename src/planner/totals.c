@@ -30,7 +30,7 @@ static void add_domain(cost_facts *facts, int64_t elements, int64_t times) {
 }
 
 static bool are_alike(const planner_access *a, const planner_access *b) {
-    return a->bytes == b->bytes && a->run == b->run && a->length == b->length;
+    return a->bytes == b->bytes && a->run == b->run && a->length == b->length && a->asks == b->asks;
 }
 
 static void add_row_access(base_arena *arena, planner_totals *totals, const planner_pass *pass,
@@ -41,19 +41,23 @@ static void add_row_access(base_arena *arena, planner_totals *totals, const plan
     for (int64_t i = 0; i < totals->access_count; i++) {
         planner_access_total *other = &totals->accesses[i];
         if (are_alike(access, other->access) && other->elements == pass->elements &&
-            other->times == pass->times) {
+            other->times == pass->times && other->limited == pass->limited) {
             other->count++;
             return;
         }
     }
-    planner_access_total one = {
-        .access = access, .elements = pass->elements, .times = pass->times, .count = 1};
+    planner_access_total one = {.access = access,
+                                .elements = pass->elements,
+                                .times = pass->times,
+                                .limited = pass->limited,
+                                .count = 1};
     BASE_PUSH(arena, totals->accesses, totals->access_count, totals->access_capacity, one);
 }
 
 static void add_other_access(cost_facts *facts, const planner_pass *pass,
                              const planner_access *access) {
     add(&facts->accesses, pass->times);
+    add(&facts->guarded_accesses, access->asks ? pass->times : 0);
     add(&facts->worker_bytes, planner_times(pass->times, access->bytes));
     add(&facts->sectors, pass->times);
 }

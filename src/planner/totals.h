@@ -20,6 +20,7 @@ typedef struct planner_line {
 typedef struct planner_access_total {
     const planner_access *access; /* one of them */
     int64_t elements, times;      /* of the pass */
+    bool limited;
     int64_t count;
 } planner_access_total;
 

@@ -219,6 +219,7 @@ static planner_access *access_make(planner_program *program, const ir_op *op) {
         int operand = form->index[d].operand;
         access->shared = access->shared &&
                          (operand < 0 || !program->scalars[op->operands[operand]->number].varies);
+        access->asks = access->asks || !form->index[d].inside;
     }
     if (access->row)
         access->run = run_of(program, op);
@@ -406,6 +407,18 @@ static void begin_pass(work_state *s, const analysis_sweep *sweep) {
     BASE_PUSH(state->arena, s->work->passes, s->work->pass_count, s->work->pass_capacity, pass);
 }
 
+/* What is observed ends where a value says, on the lane axis. */
+static bool is_limited(const planner_state *state, const ir_op *op) {
+    if (op->opcode != IR_STORE && op->opcode != IR_REDUCE)
+        return false;
+    const ir_value *value = op->operands[op->operand_count - 1];
+    for (int i = 0; i < value->type.rank; i++)
+        if (state->lane_axis >= 0 && value->type.domain[i] != NULL &&
+            state->axes.of_value[value->number][i] == state->lane_axis)
+            return true;
+    return false;
+}
+
 static bool folds_lanes(const planner_state *state, const ir_op *op) {
     return op->opcode == IR_REDUCE && state->lane_axis >= 0 &&
            state->axes.of_value[op->operands[0]->number][op->attributes.axis] == state->lane_axis;
@@ -420,6 +433,7 @@ static void add_sweep(work_state *s, int number) {
         const ir_op *op = sweep->ops[i];
         need_operands(s, op);
         count_op(last_pass(s), op);
+        last_pass(s)->limited = last_pass(s)->limited || is_limited(state, op);
         if (folds_lanes(state, op)) {
             base_dtype dtype = op->operands[0]->type.dtype;
             last_pass(s)->reductions++;

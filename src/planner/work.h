@@ -30,6 +30,7 @@ typedef struct planner_access {
     int64_t others;    /* elements at one place of the lane axis, in one run of its sweep */
     bool row;          /* runs over the lane axis */
     bool shared;       /* the same cells for all programs */
+    bool asks;         /* an index is not known to be inside */
     int run;           /* neighbours of a worker that come to neighbouring cells */
     int64_t length;    /* elements of the tensor's rows, whose beginnings decide how accesses are
                           aligned; 0: one row, which begins where the tensor does */
@@ -45,6 +46,7 @@ typedef struct planner_visit {
 typedef struct planner_pass {
     bool sweep;       /* else what stands between sweeps */
     bool row;         /* runs over the lane axis; else one worker does all, or every one the same */
+    bool limited;     /* to a part of that axis that is known when the program runs */
     int64_t elements; /* of the lane axis; 1 without it */
     int64_t times;    /* for one program: other axes, and trips of loops around */
     int64_t reductions; /* of the lane axis; each ends `ends` times for one program */

@@ -9,7 +9,7 @@
  *     bytes * 16 slots = 256; two reductions of 5 shuffles, 8 partials of 4 bytes each: 64
  *   softmax N=1009, the same with w=64                     16 slots, the row ends in the last step
  *     of all: 16 accesses of one element to load (1009 is odd: rows begin anywhere) and 16 to
- *     store, all guarded
+ *     store, the last four of each guarded: 1009 mod 256 = 241 elements for 64 workers
  *   layernorm N=4096, w=256,v=4,chunk=slot,keep=again      x read in all three passes: 16384 and
  *     2 * 16384 again; w and b are 32768 shared bytes; 4 accesses each of x.0 three times, w, b, y
  *   sum N=127, w=8,v=2                                     slots of one worker: 127 // 16 = 7 full

@@ -102,11 +102,10 @@ static double spilled_part(const core_work *w) {
 static double access_seconds(const core_work *w) {
     const cost_facts *f = w->facts;
     const double *c = w->c;
-    double masked = (double)f->guarded_accesses * (double)f->vector / (double)f->step_slots;
     double guard = w->machine->masks_lanes ? c[COST_CPU_GUARD_MASKED]
                                            : c[COST_CPU_GUARD] * (double)f->subgroup;
     double cycles = (double)f->accesses * w->vectors * c[COST_CPU_ACCESS] +
-                    masked * w->vectors * guard +
+                    (double)f->guarded_accesses * w->vectors * guard +
                     operations(w) / (double)f->subgroup * spilled_part(w) * c[COST_CPU_SPILL];
     return cycles / w->machine->clock;
 }
