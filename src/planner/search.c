@@ -19,7 +19,7 @@ static const double STANDARD_PRICE = 1.1, SAME_PRICE = 1.04;
  * and where what a launch behind another costs is an estimate. */
 static const double PARTS_PRICE = 0.9, ESTIMATED_PARTS_PRICE = 0.8;
 
-enum { MOST_CHOICES = 64, PACKED_THREADS = 256, MOST_PACKED = 8 };
+enum { MOST_CHOICES = 64, USUAL_IN_PARTS = 128, PACKED_THREADS = 256, MOST_PACKED = 8 };
 
 typedef struct choice_list {
     int64_t value[MOST_CHOICES];
@@ -266,9 +266,11 @@ static void add_candidates(search_state *s, const planner_candidate *form) {
     }
 }
 
-/* Room for candidates of rows is made once; few are in parts. */
+/* Room for candidates is made once: for all of rows, and the few in parts. */
 static void price_forms(search_state *s) {
     planner_search *search = s->search;
+    if (search->candidates == NULL)
+        search->capacity = USUAL_IN_PARTS;
     for (int64_t i = 0; i < s->form_count && search->candidates == NULL; i++)
         search->capacity +=
             s->forms[i].refusal == PLANNER_LEGAL ? s->choices[s->forms[i].stepped] : 1;
