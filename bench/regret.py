@@ -61,7 +61,7 @@ class Case:
         legal = [c for c in json.loads(self.plan("--all", "--json"))["candidates"]
                  if "refused" not in c]
         for choice in legal:
-            numbers = ",".join(f"{key}={choice[key]}" for key in "wvup")
+            numbers = ",".join(f"{key}={choice[key]}" for key in "wvupg")
             text = self.plan("--set", f"{numbers},chunk={choice['chunk']},keep={choice['keep']}")
             if text not in texts:
                 texts.append(text)
