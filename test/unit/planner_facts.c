@@ -17,10 +17,15 @@
  *   cross_entropy N=4096                                   label, logits[label] and loss are three
  *     domains of one element; logits[label] was read before: 4 bytes again
  *   rmsnorm N=127 on cpu-avx2                              one register of 8 lanes, 16 registers
+ *   softmax N=262144, g=64      8192 rows of 64 parts: 524288 programs of 4096 elements. First: x
+ *     read, 16384 bytes, 4 accesses of 4 and the store of 4 bytes. Then: x and two of 64 partial
+ *     results on 32 lanes: 8 bytes, 2 accesses; 4096 exponentials. Then: x, twice those, again the
+ *     exponentials, divisions, y written: 16384 bytes, 4 + 2 * 2 + 4 accesses
  */
 #include "example_files.h"
 
 #include "compile/compile.h"
+#include "planner/launches.h"
 
 #include <stdlib.h>
 
@@ -42,8 +47,10 @@ static const facts_case cases[] = {
     {"sm_90", 4096, "w=416,v=1,u=2,chunk=step,keep=mixed"},
     {"sm_90", 8193, "w=512,v=8,chunk=step,keep=private"},
     {"sm_90", -1, "w=128,v=2,u=2,chunk=step,keep=output"},
+    {"sm_90", 262144, "w=256,v=4,chunk=slot,g=64"},
     {"cpu-avx2", 127, "chunk=slot,keep=mixed"},
     {"cpu-avx2", 4096, "u=4,chunk=step,keep=mixed"},
+    {"cpu-avx2", 4096, "u=4,chunk=step,g=2"},
 };
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
@@ -51,20 +58,31 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void print_facts(base_text *out, const planner_report *report) {
-    cost_facts facts;
+static void print_facts(base_text *out, const cost_facts *facts) {
     const char *name;
     int64_t value;
-    planner_facts_find(report->program, &report->chosen, &facts);
     base_text_string(out, " domains");
-    for (int i = 0; i < facts.domain_count; i++)
-        base_text_format(out, " %lldx%lld", (long long)facts.domains[i].elements,
-                         (long long)facts.domains[i].times);
+    for (int i = 0; i < facts->domain_count; i++)
+        base_text_format(out, " %lldx%lld", (long long)facts->domains[i].elements,
+                         (long long)facts->domains[i].times);
     base_text_string(out, ";");
-    for (int i = 0; planner_fact_at(&facts, i, &name, &value); i++)
+    for (int i = 0; planner_fact_at(facts, i, &name, &value); i++)
         if (value != 0)
             base_text_format(out, " %s %lld", name, (long long)value);
     base_text_string(out, "\n");
+}
+
+/* Of a row in parts those of each launch, a line each. */
+static void print_choice(base_text *out, const planner_report *report) {
+    cost_facts facts;
+    if (report->chosen.parts == 1) {
+        planner_facts_find(report->program, &report->chosen, &facts);
+        print_facts(out, &facts);
+    }
+    for (int i = 0; planner_launch_facts(&report->chosen, i, &facts); i++) {
+        base_text_string(out, i > 0 ? "  then" : "");
+        print_facts(out, &facts);
+    }
 }
 
 static void print_case(base_text *out, const char *name, const char *text, const facts_case *c) {
@@ -87,7 +105,7 @@ static void print_case(base_text *out, const char *name, const char *text, const
     compile_run(&request, &result);
     base_text_format(out, "%s %s N=%lld %s:", name, c->machine, (long long)c->width, c->set);
     if (result.status == COMPILE_OK && result.planning.kind == PLANNER_BY_SEARCH) {
-        print_facts(out, &result.planning);
+        print_choice(out, &result.planning);
     } else if (result.status == COMPILE_OK) {
         base_text_string(out, " no row plan\n");
     } else {
