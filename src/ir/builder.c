@@ -79,18 +79,17 @@ ir_value *ir_build_bitcast(ir_builder *builder, ir_value *a, base_dtype dtype) {
     return ir_build_op(builder, IR_BITCAST, 1, &a, 1, &type, 0)->results[0];
 }
 
-/* The dtype of a scalar at the builder's level. */
-static base_dtype level_dtype(const ir_builder *builder, base_dtype dtype) {
+base_dtype ir_build_dtype(const ir_builder *builder, base_dtype dtype) {
     return builder->module->level == IR_THREAD && dtype == BASE_INDEX ? BASE_I64 : dtype;
 }
 
 static ir_type level_scalar(const ir_builder *builder, base_dtype dtype) {
-    dtype = level_dtype(builder, dtype);
+    dtype = ir_build_dtype(builder, dtype);
     return builder->module->level == IR_THREAD ? ir_type_uniform(dtype) : ir_type_scalar(dtype);
 }
 
 ir_value *ir_build_constant(ir_builder *builder, ir_constant constant) {
-    constant.dtype = level_dtype(builder, constant.dtype);
+    constant.dtype = ir_build_dtype(builder, constant.dtype);
     ir_type type = level_scalar(builder, constant.dtype);
     ir_op *op = ir_build_op(builder, IR_CONSTANT, 0, NULL, 1, &type, 0);
     op->attributes.constant = constant;

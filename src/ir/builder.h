@@ -24,8 +24,10 @@ ir_value *ir_build_fma(ir_builder *builder, ir_value *a, ir_value *b, ir_value *
 ir_value *ir_build_cast(ir_builder *builder, ir_value *a, base_dtype dtype, ir_rounding rounding);
 ir_value *ir_build_bitcast(ir_builder *builder, ir_value *a, base_dtype dtype);
 
+/* What a dtype is at the module's level: at level thread the dtype index becomes i64. */
+base_dtype ir_build_dtype(const ir_builder *builder, base_dtype dtype);
 /* Scalars of tile and mapped, uniforms of thread, by the module's level. Reals are rounded to the
- * dtype. At level thread the dtype index becomes i64. */
+ * dtype, which is that of the level. */
 ir_value *ir_build_integer(ir_builder *builder, base_dtype dtype, int64_t value);
 ir_value *ir_build_real(ir_builder *builder, base_dtype dtype, double value);
 ir_value *ir_build_constant(ir_builder *builder, ir_constant constant);

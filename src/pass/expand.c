@@ -3,8 +3,8 @@
  * What each lane does is written out: programs become positions in the grid (and lanes), sweeps
  * become loops over slot vectors (expand_sweep.c), tile ops become ops on them (expand_op.c,
  * expand_access.c). A value with the vector axis in its layout becomes T(k); a scalar becomes
- * uniform, or T(1) where programs share the team and it depends on the program. Tiles that are kept
- * past their sweep become private arrays or stay in slots.
+ * uniform, or T(1) where programs share the team and it depends on the program (expand_varies.c).
+ * Tiles that are kept past their sweep become private arrays (expand_private.c) or stay in slots.
  *
  * Programs are in expand_programs.c. Reductions over several subgroups meet in scratch
  * (expand_scratch.c).
@@ -42,81 +42,6 @@ int expand_slots_of(const expand_state *state, const ir_value *mapped) {
     return state->packed && (mapped->type.rank > 0 || state->varies[mapped->number]) ? 1 : 0;
 }
 
-ir_value *expand_declare_array(expand_state *state, const ir_value *mapped) {
-    layout_extents *pool = &state->module->extents;
-    const layout_extent *cells = layout_extent_constant(pool, 1);
-    for (int i = 0; i < mapped->type.rank; i++)
-        if (mapped->layout.axis[i] >= 0)
-            cells = layout_extent_binary(pool, LAYOUT_EXTENT_MUL, cells,
-                                         expand_axis_steps(state, mapped->layout.axis[i]));
-    if (cells == NULL) {
-        expand_fail(state, mapped->definer, "size-overflow",
-                    "a kept tile has more than 2^63 cells");
-        cells = layout_extent_constant(pool, 1);
-    }
-    base_dtype dtype = mapped->type.dtype == BASE_INDEX ? BASE_I64 : mapped->type.dtype;
-    return expand_declare_cells(state, dtype, expand_slots_of(state, mapped), cells, mapped->name);
-}
-
-ir_value *expand_declare_cells(expand_state *state, base_dtype dtype, int slots,
-                               const layout_extent *cells, const char *name) {
-    ir_type type = {.form = IR_FORM_PRIVATE, .dtype = dtype, .slots = slots};
-    type.extent[0] = cells;
-    ir_op *op =
-        ir_op_create(state->module, IR_PRIVATE, state->builder.location, 0, NULL, 1, &type, 0);
-    op->attributes.extent = cells;
-    op->results[0]->name = name;
-    ir_region *body = &state->module->body;
-    ir_op *next = state->last_array != NULL ? state->last_array->next : body->first;
-    if (next != NULL)
-        ir_op_insert_before(next, op);
-    else
-        ir_op_append(body, op);
-    state->last_array = op;
-    return op->results[0];
-}
-
-/* ---- which scalars differ between programs ---- */
-
-static bool varies_region(expand_state *state, ir_region *region);
-
-static bool varies_mark(expand_state *state, const ir_value *value, bool varies) {
-    bool change = varies && !state->varies[value->number];
-    state->varies[value->number] |= varies;
-    return change;
-}
-
-static bool varies_op(expand_state *state, ir_op *op) {
-    bool varies = op->opcode == IR_PROGRAM || op->opcode == IR_LOAD || op->opcode == IR_SWEEP;
-    bool change = false;
-    bool is_loop = op->opcode == IR_FOR;
-    for (int i = 0; i < op->operand_count && op->opcode != IR_IF && !is_loop; i++)
-        varies |=
-            op->operands[i]->type.form == IR_FORM_TILE && state->varies[op->operands[i]->number];
-    for (int i = 0; i < op->region_count; i++)
-        change |= varies_region(state, op->regions[i]);
-    for (int i = 0; i < op->result_count; i++) {
-        bool result = varies;
-        for (int k = 0; k < op->region_count && op->opcode != IR_SWEEP; k++) {
-            const ir_op *yield = ir_region_yield(op->regions[k]);
-            result |= yield != NULL && state->varies[yield->operands[i]->number];
-        }
-        if (is_loop) {
-            result |= state->varies[op->operands[3 + i]->number];
-            change |= varies_mark(state, op->regions[0]->arguments[1 + i], result);
-        }
-        change |= varies_mark(state, op->results[i], result);
-    }
-    return change;
-}
-
-static bool varies_region(expand_state *state, ir_region *region) {
-    bool change = false;
-    for (ir_op *op = region->first; op != NULL; op = op->next)
-        change |= varies_op(state, op);
-    return change;
-}
-
 /* ---- regions ---- */
 
 void expand_region(expand_state *state, ir_region *from) {
@@ -149,9 +74,7 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
     state.array = BASE_NEW_ARRAY(module->arena, ir_value *, state.value_count);
     state.pieces = BASE_NEW_ARRAY(module->arena, ir_value **, state.value_count);
     state.pulled = BASE_NEW_ARRAY(module->arena, int32_t, state.value_count);
-    state.varies = BASE_NEW_ARRAY(module->arena, bool, state.value_count);
-    while (varies_region(&state, &module->body)) {
-    }
+    expand_find_varying(&state, &module->body);
     ir_region mapped = module->body;
     memset(&module->body, 0, sizeof module->body);
     module->level = IR_THREAD;

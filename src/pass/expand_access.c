@@ -129,7 +129,7 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
     for (int i = 0; i < tile->type.rank; i++)
         guarded |= count != NULL && tile->layout.axis[i] == place->spread;
     place->count = NULL;
-    ir_value *bits = expand_inside(state, place, tile, -1);
+    ir_value *bits = expand_inside(state, place, tile);
     place->count = count;
     if (bits != NULL)
         parts_mask(state, parts, bits);

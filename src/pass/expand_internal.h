@@ -117,42 +117,62 @@ expand_axis expand_piece_axis(expand_state *state, int axis, int piece);
 bool expand_declare_pieces(expand_state *state, const ir_value *mapped);
 /* The width of an access with the slots of the piece that is expanded. */
 void expand_piece_width(const expand_state *state, int axis, ir_access *access, int slots);
+
 /* expand.c */
 void expand_region(expand_state *state, ir_region *from);
 void expand_fail(expand_state *state, const ir_op *op, const char *slug, const char *message);
-/* The private array for a kept tile value, declared at the head of the body. */
-ir_value *expand_declare_array(expand_state *state, const ir_value *mapped);
-/* The same for cells of a type, of so many. */
-ir_value *expand_declare_cells(expand_state *state, base_dtype dtype, int slots,
-                               const layout_extent *cells, const char *name);
 /* Steps of a module axis as a formula: ceil(extent / elements of a step). */
 const layout_extent *expand_axis_steps(expand_state *state, int axis);
-/* A uniform value, or T(1), as T(k); others unchanged. */
-ir_value *expand_splat(expand_state *state, ir_value *value, int slots);
 /* Slots of the thread value of a mapped value: 0 = uniform. */
 int expand_slots_of(const expand_state *state, const ir_value *mapped);
+
+/* expand_varies.c: fills state->varies. */
+void expand_find_varying(expand_state *state, ir_region *mapped);
+
+/* expand_private.c: the private array of a kept tile value, declared at the head of the body; of
+ * cells of a type, of so many; and moves from and to their cells. A uniform is pushed to all slots
+ * of its cell. */
+ir_value *expand_declare_array(expand_state *state, const ir_value *mapped);
+ir_value *expand_declare_cells(expand_state *state, base_dtype dtype, int slots,
+                               const layout_extent *cells, const char *name);
+ir_value *expand_pull(expand_state *state, ir_value *array, ir_value *cell);
+void expand_push(expand_state *state, ir_value *array, ir_value *cell, ir_value *value);
+/* Cell by cell, of two arrays that are alike. */
+void expand_copy_array(expand_state *state, ir_value *to, ir_value *from);
 
 /* expand_control.c: a for, or an if, with its regions. */
 void expand_for(expand_state *state, ir_op *op);
 void expand_if(expand_state *state, ir_op *op);
 
-/* Those of the values that are T(1) as T(k), where another is. */
-void expand_level(expand_state *state, ir_value **values, int count);
-
 /* expand_op.c: one op that is no region, at a place (NULL: outside sweeps). */
 void expand_op(expand_state *state, expand_place *place, ir_op *op);
-/* The thread value of a mapped value, pulled from its array where it is kept in one. */
-ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped);
+
+/* expand_value.c. A uniform value, or T(1), as T(k); others unchanged. */
+ir_value *expand_splat(expand_state *state, ir_value *value, int slots);
+/* T(1) in all slots of T(k). */
+ir_value *expand_splat_lane(expand_state *state, ir_value *value, int slots);
+/* T(1) that is alike in all lanes, as a uniform. */
+ir_value *expand_uniform(expand_state *state, ir_value *value);
+/* Those of the values that are T(1) as T(k), where another is. */
+void expand_level(expand_state *state, ir_value **values, int count);
+/* An affine form as i64(slots), with the facts that it has. */
+ir_value *expand_iota(expand_state *state, const ir_affine *affine, int slots);
+/* The element of a position on an axis that lanes hold, of its first step. */
+ir_value *expand_element(expand_state *state, int axis);
 /* Logical index of an axis at the place: uniform or i64(k). */
 ir_value *expand_axis_index(expand_state *state, const expand_place *place, int axis);
-/* bool that is true where every axis of the value is inside its domain; NULL when that is
- * everywhere. `only_axis` < 0: all axes. */
-ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value *mapped,
-                        int only_axis);
+/* bool(1): the one position of all that own an element of the axis (-1: that have the program);
+ * NULL: there is one anyway. */
+ir_value *expand_first_copy(expand_state *state, int axis);
 /* bool(k): which positions of the guarded step are from place->first on and below place->count. */
 ir_value *expand_count_bits(expand_state *state, const expand_place *place);
+/* bool that is true where every axis of the value is inside its domain; NULL when that is
+ * everywhere. */
+ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value *mapped);
 /* The cell of a kept value at the place. */
 ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_value *mapped);
+/* The thread value of a mapped value, pulled from its array where it is kept in one. */
+ir_value *expand_use(expand_state *state, expand_place *place, ir_value *mapped);
 
 /* expand_shift.c: the amounts of shifted axes, after the programs. */
 void expand_shifts(expand_state *state, const ir_region *mapped);
@@ -173,9 +193,6 @@ void expand_store(expand_state *state, expand_place *place, ir_op *op);
  * no closed form at this place. `op` is the access that uses them. */
 bool expand_closed_index(expand_state *state, expand_place *place, const ir_op *op,
                          const ir_value *tile, ir_value **base, ir_affine *affine);
-
-/* An affine form as i64(slots), with the facts that it has. */
-ir_value *expand_iota(expand_state *state, const ir_affine *affine, int slots);
 
 /* expand_reduce.c: the running state before the first element, after one more, and the results of
  * reductions that end together. */
@@ -220,26 +237,21 @@ ir_value *expand_zero_value(expand_state *state, ir_value *key);
 void expand_convert(expand_state *state, ir_op *op);
 int64_t expand_convert_cells(expand_state *state, const ir_op *op);
 
-/* The element of a position on an axis that lanes hold, of its first step. */
-ir_value *expand_element(expand_state *state, int axis);
-/* bool(1): the one position of all that own an element of the axis (-1: that have the program);
- * NULL: there is one anyway. */
-ir_value *expand_first_copy(expand_state *state, int axis);
-/* T(1) in all slots of T(k). */
-ir_value *expand_splat_lane(expand_state *state, ir_value *value, int slots);
+/* expand_scratch_arrays.c: declares the arrays of all reductions over several subgroups, and of
+ * conversions. */
+void expand_scratch_declare(expand_state *state, const ir_region *mapped);
 
-/* Every lane puts its slots into the array of the conversion and gets those that it owns then. */
+/* Every lane puts its slots into the array of the conversion, or of the reduction in the canonical
+ * order, and gets those that it owns then. */
 typedef struct expand_exchange {
     const ir_op *user;
     ir_value *value, *put, *get;       /* what is put; cells, i64(k) */
     ir_value *put_inside, *get_inside; /* bool(k); NULL: all of them */
     int slots;                         /* of the result */
 } expand_exchange;
-ir_value *expand_scratch_exchange(expand_state *state, const expand_exchange *exchange);
 
-/* expand_scratch.c: declares the arrays of all reductions over several subgroups, and of
- * conversions. */
-void expand_scratch_declare(expand_state *state, const ir_region *mapped);
+/* expand_scratch.c. */
+ir_value *expand_scratch_exchange(expand_state *state, const expand_exchange *exchange);
 /* The arrays whose users stand inside a mapped op. */
 expand_range expand_scratch_inside(const expand_state *state, const ir_op *op);
 /* Puts the partial results of reductions that end together, synchronises once, and gives the
@@ -247,8 +259,6 @@ expand_range expand_scratch_inside(const expand_state *state, const ir_op *op);
  * comes of them is uniform, or where programs share the team T(1). */
 void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int count,
                             ir_value **values);
-/* T(1) that is alike in all lanes, as a uniform. */
-ir_value *expand_uniform(expand_state *state, ir_value *value);
 /* Publishes what is written, and releases the published arrays of the range. */
 void expand_scratch_sync(expand_state *state, expand_range released);
 

@@ -33,28 +33,17 @@ void expand_order_begin(expand_state *state, const ir_op *reduce) {
     base_dtype dtype = ir_monoid_state(reduce->attributes.monoid, reduce->operands[0]->type.dtype);
     if (expand_zero_has_keys(reduce))
         dtype = BASE_I32;
-    *array = expand_declare_cells(state, dtype == BASE_INDEX ? BASE_I64 : dtype, slots, cells,
+    *array = expand_declare_cells(state, ir_build_dtype(&state->builder, dtype), slots, cells,
                                   reduce->results[0]->name);
-}
-
-static void push(expand_state *state, ir_value *array, ir_value *cell, ir_value *value) {
-    value = expand_splat(state, value, array->type.slots);
-    ir_build_op(&state->builder, IR_PUSH, 3, (ir_value *[]){array, cell, value}, 0, NULL, 0);
-}
-
-static ir_value *pull(expand_state *state, ir_value *array, ir_value *cell) {
-    ir_type type = array->type.slots > 0 ? ir_type_slots(array->type.dtype, array->type.slots)
-                                         : ir_type_uniform(array->type.dtype);
-    return ir_build_op(&state->builder, IR_PULL, 2, (ir_value *[]){array, cell}, 1, &type, 0)
-        ->results[0];
 }
 
 void expand_order_keep(expand_state *state, const expand_place *place, const ir_op *reduce,
                        ir_value *value) {
     ir_value *identity = expand_splat(state, expand_reduce_identity(state, reduce),
                                       expand_slots_of(state, reduce->operands[0]));
-    push(state, state->array[reduce->results[0]->number], place->step[expand_reduce_axis(reduce)],
-         expand_reduce_join(state, reduce, identity, value));
+    expand_push(state, state->array[reduce->results[0]->number],
+                place->step[expand_reduce_axis(reduce)],
+                expand_reduce_join(state, reduce, identity, value));
 }
 
 /* ---- loops over the array ---- */
@@ -130,9 +119,9 @@ static void halve_array(expand_state *state, const ir_op *reduce, ir_value *arra
     ir_value *half = binary(state, IR_SHL, integer(state, 1), bits);
     ir_value *pairs = binary(state, IR_MINIMUM, half, binary(state, IR_SUB, count, half));
     array_loop inner = open_loop(state, pairs, &cell, NULL);
-    ir_value *lower = pull(state, array, cell);
-    ir_value *upper = pull(state, array, binary(state, IR_ADD, cell, half));
-    push(state, array, cell, expand_reduce_join(state, reduce, lower, upper));
+    ir_value *lower = expand_pull(state, array, cell);
+    ir_value *upper = expand_pull(state, array, binary(state, IR_ADD, cell, half));
+    expand_push(state, array, cell, expand_reduce_join(state, reduce, lower, upper));
     close_loop(state, inner, NULL);
     close_loop(state, outer, NULL);
 }
@@ -149,10 +138,10 @@ ir_value *expand_order_array(expand_state *state, const ir_op *reduce, ir_value 
         open_loop(state, backwards ? count : binary(state, IR_MINIMUM, count, one), &index, &carry);
     if (backwards) {
         ir_value *last = binary(state, IR_SUB, count, one);
-        ir_value *element = pull(state, array, binary(state, IR_SUB, last, index));
+        ir_value *element = expand_pull(state, array, binary(state, IR_SUB, last, index));
         carry = expand_reduce_join(state, reduce, element, carry);
     } else {
-        carry = pull(state, array, index);
+        carry = expand_pull(state, array, index);
     }
     return close_loop(state, loop, carry);
 }

@@ -47,7 +47,7 @@ ir_value *expand_reduce_enter(expand_state *state, expand_place *place, const ir
     bool ignore = op->attributes.nan == IR_NAN_IGNORE && dtype == BASE_F32;
     if (ignore && (monoid == IR_MONOID_SUM || monoid == IR_MONOID_PROD))
         value = ir_build_select(b, ir_build_binary(b, IR_EQ, value, value), value, identity);
-    ir_value *bits = expand_inside(state, place, op->operands[0], -1);
+    ir_value *bits = expand_inside(state, place, op->operands[0]);
     if (bits != NULL) {
         ir_value *sides[2] = {bits, value};
         expand_level(state, sides, 2);
@@ -132,9 +132,8 @@ void expand_reduce_finish(expand_state *state, ir_op *const *reduces, int count,
         values[i] = partial[i] != NULL ? partial[i] : values[i];
         if (expand_zero_has_keys(op))
             values[i] = expand_zero_value(state, values[i]);
-        base_dtype result = ir_monoid_result(op->attributes.monoid, op->operands[0]->type.dtype);
-        if (result == BASE_INDEX)
-            result = BASE_I64;
+        base_dtype result = ir_build_dtype(
+            &state->builder, ir_monoid_result(op->attributes.monoid, op->operands[0]->type.dtype));
         if (result != values[i]->type.dtype)
             values[i] = ir_build_cast(&state->builder, values[i], result, IR_ROUND_ZERO);
     }

@@ -60,7 +60,6 @@ static ir_token_state after_sync(ir_token_state before) {
     return before == IR_TOKEN_WRITTEN ? IR_TOKEN_PUBLISHED : IR_TOKEN_FREE;
 }
 
-/* Publishes what is written, and releases the published arrays of the range. */
 void expand_scratch_sync(expand_state *state, expand_range released) {
     ir_value *operands[EXPAND_MAX_SCRATCH] = {NULL};
     ir_type types[EXPAND_MAX_SCRATCH] = {{0}};
@@ -138,11 +137,6 @@ static ir_value *build_get(expand_state *state, expand_scratch *scratch) {
     get->attributes.access = access;
     get->results[0]->scope = scope_of_partials(state);
     return get->results[0];
-}
-
-ir_value *expand_uniform(expand_state *state, ir_value *value) {
-    ir_type type = ir_type_uniform(value->type.dtype);
-    return ir_build_op(&state->builder, IR_UNIFORM, 1, &value, 1, &type, 0)->results[0];
 }
 
 /* The arrays may be read still, from an iteration before: one sync releases all of them, before the

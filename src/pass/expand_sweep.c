@@ -49,8 +49,7 @@ static void sweep_keep(expand_sweep_state *s, expand_place *place, ir_value *res
         return;
     }
     ir_value *cell = expand_cell(state, place, result);
-    value = expand_splat(state, value, array->type.slots);
-    ir_build_op(&state->builder, IR_PUSH, 3, (ir_value *[]){array, cell, value}, 0, NULL, 0);
+    expand_push(state, array, cell, value);
 }
 
 static void sweep_body(expand_sweep_state *s, expand_place *place) {

@@ -18,7 +18,7 @@ static void declare_array(expand_state *state, const ir_op *user, base_dtype dty
         return;
     }
     ir_type types[2] = {{.form = IR_FORM_SCRATCH, .rank = 1}, {.form = IR_FORM_TOKEN}};
-    types[0].dtype = types[1].dtype = dtype == BASE_INDEX ? BASE_I64 : dtype;
+    types[0].dtype = types[1].dtype = ir_build_dtype(&state->builder, dtype);
     types[0].extent[0] = layout_extent_constant(&module->extents, cells);
     state->builder.location = user->location;
     ir_op *op = ir_build_op(&state->builder, IR_SCRATCH, 0, NULL, 2, types, 0);
