@@ -114,8 +114,11 @@ def check(label, words, outputs, width, rows, elements, keep_steps=False, on_cpu
     plan = planned(words, outputs, machine)
     edited = edit(plan.out, rows, elements, width, keep_steps)
     label = "_".join([label, str(width), rows.replace(" ", ""), elements.replace(" ", "")])
+    if width == 1:
+        refused = plan.code == 3 and "no axis of elements" in plan.err
+        return case(f"{label}_has_no_row", refused, plan)
     if plan.code or edited is None:
-        return case(f"{label}_has_a_row", width < 2, plan)
+        return case(f"{label}_is_planned", False, plan)
     file = SCRATCH / "packed.plan"
     file.write_text(edited)
     words = [*words, "--machine", machine, "--plan", file, "--check"]
