@@ -16,7 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PLANS = 256, MOST_WORDS = 96, MOST_HANDED_ON = 8, KERNEL_BYTES = 1 << 16 };
+enum {
+    MOST_PLANS = 256,
+    MOST_ROUNDS = 64,
+    MOST_WORDS = 96,
+    MOST_HANDED_ON = 8,
+    KERNEL_BYTES = 1 << 16
+};
 
 typedef struct plan_arm {
     char text[BENCH_PLAN_BYTES];
@@ -111,6 +117,11 @@ static bool hand_on(plan_arm *arm, int tensors) {
     return true;
 }
 
+/* One byte of the first array a nanosecond: the team is woken for arrays of 8000 bytes or more. */
+static double predicted_ns(const bench_arrays *arrays) {
+    return arrays->tensors > 0 ? (double)arrays->bytes[0] : 0;
+}
+
 /* False: why is printed. To be closed in either case. */
 static bool open_arm(plan_arm *arm, const cpu_bench *bench, runtime_device *device,
                      const base_source *source, const char *path, int side) {
@@ -142,9 +153,8 @@ static bool open_arm(plan_arm *arm, const cpu_bench *bench, runtime_device *devi
         printf("%s: more launches than are timed here\n", path);
         return false;
     }
-    double elements = tensors > 0 ? (double)bench->arrays.bytes[0] : 0;
-    arm->launch =
-        (runtime_launch){.pointers = arm->pointers, .words = arm->words, .work_ns = elements};
+    arm->launch = (runtime_launch){
+        .pointers = arm->pointers, .words = arm->words, .work_ns = predicted_ns(&bench->arrays)};
     return true;
 }
 
@@ -182,40 +192,48 @@ static int run(cpu_bench *bench) {
     base_source source;
     runtime_cpu_config config = {.team = {.threads = bench->threads}};
     runtime_device *device = runtime_cpu_create(base_allocator_default(), &config);
-    bool good = device != NULL && read_kernel(bench->kernel, &source) && make_memory(bench) &&
-                open_arm(&first, bench, device, &source, bench->plans[0], 0);
+    bool ready = device != NULL && read_kernel(bench->kernel, &source) && make_memory(bench);
+    bool good = ready && open_arm(&first, bench, device, &source, bench->plans[0], 0);
     for (int i = 0; i < bench->plan_count && good; i++) {
         if (open_arm(&other, bench, device, &source, bench->plans[i], 1))
             good = report(bench, &first, &other, bench->plans[i]);
         close_arm(&other);
     }
-    if (good)
+    if (ready)
         close_arm(&first);
     if (device != NULL)
         device->vtable->destroy(device);
     return good ? 0 : 1;
 }
 
-int main(int count, char **words) {
-    static cpu_bench bench = {.rounds = 9, .threads = 1, .least_s = 0.003};
+/* False: the words are not those of the head comment. */
+static bool read_words(cpu_bench *bench, int count, char **words) {
     bool good = count > 3, arrays = false;
-    bench.kernel = count > 1 ? words[1] : NULL;
+    bench->kernel = count > 1 ? words[1] : NULL;
     for (int i = 2; i < count && good; i++) {
         bool more = i + 1 < count;
         if (strcmp(words[i], "--") == 0)
             arrays = true;
         else if (strcmp(words[i], "--rounds") == 0 && more)
-            bench.rounds = atoi(words[++i]);
+            bench->rounds = atoi(words[++i]);
         else if (strcmp(words[i], "--threads") == 0 && more)
-            bench.threads = atoi(words[++i]);
+            bench->threads = atoi(words[++i]);
         else if (strcmp(words[i], "--least") == 0 && more)
-            bench.least_s = atof(words[++i]);
+            bench->least_s = atof(words[++i]);
         else if (arrays)
-            good = bench_arrays_read(&bench.arrays, words[i]);
-        else if ((good = bench.plan_count < MOST_PLANS))
-            bench.plans[bench.plan_count++] = words[i];
+            good = bench_arrays_read(&bench->arrays, words[i]);
+        else if ((good = bench->plan_count < MOST_PLANS))
+            bench->plans[bench->plan_count++] = words[i];
     }
-    if (!good || bench.plan_count == 0 || bench.rounds < 1 || bench.rounds > 64)
-        return 2;
-    return run(&bench);
+    return good && bench->plan_count > 0 && bench->rounds >= 1 && bench->rounds <= MOST_ROUNDS;
+}
+
+int main(int count, char **words) {
+    static cpu_bench bench = {.rounds = 9, .threads = 1, .least_s = 0.003};
+    if (read_words(&bench, count, words))
+        return run(&bench);
+    fputs("usage: bench_cpu_plans KERNEL.croft PLAN .. -- NAME=SHAPE:TYPE .. [--rounds N] "
+          "[--threads N] [--least SECONDS]\n",
+          stderr);
+    return 2;
 }
