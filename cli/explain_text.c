@@ -3,7 +3,7 @@
  *     softmax  N=1009, R at run time, on sm_90                       plan 7ba465d145ed6178
  *       group       64 threads in 2 subgroups; R groups
  *       owners      blocked_cyclic(1009, workers=64, vector=4): 64 threads x 16 slots
- *                     t in registers, e in registers
+ *                     t kept in slots, e kept in slots
  *
  * A label stands once, before the first of its lines. What a kernel has not is left out.
  */
