@@ -43,7 +43,8 @@ typedef struct expand_axis {
     ir_affine partials;       /* the subgroups that hold different elements, by slot, of the own
                                  program */
     bool cut, known;      /* its pieces have different slots; they are those of a known extent */
-    expand_piece *pieces; /* of an open extent: all slots, then single chunks */
+    expand_piece *pieces; /* of an open extent: all slots, then single chunks; of one that lies in
+                             registers and ends before: single chunks, each once, the guarded one */
     int piece_count;
     const layout_axis *digits;  /* of the piece that is expanded; NULL: the module's */
     bool scattered;             /* its slots are no digits */
@@ -292,6 +293,14 @@ void expand_sweep(expand_state *state, ir_op *sweep);
 
 /* expand_steps.c: the axis at `depth`, with what stands inside. */
 void expand_sweep_axis(expand_sweep_state *s, expand_place *place, int depth);
+
+/* The place goes on in a piece of its axis, with the slots of it; and behind the last one. */
+void expand_enter_piece(expand_sweep_state *s, expand_place *place, int depth, int piece);
+void expand_leave_pieces(expand_sweep_state *s, expand_place *place, int depth,
+                         const expand_axis *whole);
+
+/* expand_once.c: a cut axis without steps, below `bound`. */
+void expand_sweep_once(expand_sweep_state *s, expand_place *place, int depth, ir_value *bound);
 
 /* expand_forms.c: a function or a division; NULL for any other op. */
 ir_value *expand_formed(ir_builder *b, const ir_op *op, ir_value *const *operands);

@@ -69,9 +69,9 @@ expand_axis expand_piece_axis(expand_state *state, int axis, int piece) {
     narrow.affine = narrow_affine(&narrow.affine, of->slots);
     narrow.slots = of->slots;
     narrow.chunk = of->chunk;
-    if (narrow.cut && (narrow.known || piece > 0))
-        narrow.cells =
-            layout_extent_constant(&state->module->extents, narrow.known ? of->steps : times);
+    bool each = of->steps > 0; /* so many steps, else as many as the run takes */
+    if (narrow.cut && (each || piece > 0))
+        narrow.cells = layout_extent_constant(&state->module->extents, each ? of->steps : times);
     return narrow;
 }
 

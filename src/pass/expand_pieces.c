@@ -10,7 +10,8 @@
  * left is cut into parts of it that are full, each a piece of its own with as many slots less:
  * thirds, fifths and so on where their number has an odd factor, then halves; the smallest chunk
  * that is left in part is guarded, with those slots alone that some lane fills. Of an extent that
- * comes when the kernel runs, single chunks are a loop, the guarded one behind it.
+ * comes when the kernel runs, single chunks are a loop, the guarded one behind it; where all chunks
+ * lie in registers, each single one is a piece of its own (expand_once.c).
  *
  * A piece is expanded as a sweep over an axis with fewer slots (expand_narrow.c). An axis is not
  * cut where one of its tiles is needed as a whole (conversions, loops and branches of the kernel),
@@ -87,7 +88,9 @@ static void look_at_sweep(cut_search *search, const ir_op *sweep) {
         int axis = sweep->attributes.axes[i];
         bool found;
         const ir_value *domain = expand_common_domain(sweep, axis, &found);
-        if (!ends_alike(sweep, axis, domain))
+        bool differs =
+            domain != NULL && search->state->packed && search->state->varies[domain->number];
+        if (differs || !ends_alike(sweep, axis, domain))
             search->state->axis[axis].cut = false;
         *(domain == NULL ? &search->whole[axis] : &search->limited[axis]) = true;
     }
@@ -165,17 +168,27 @@ static void find_known(expand_axis *axis, int64_t bound, bool stepped) {
                                    .rest = rest});
 }
 
+/* Of an axis without steps that may end anywhere: what the run has of these is full. */
+static void find_once(expand_axis *axis, int64_t bound) {
+    int least = smallest_slots(axis);
+    expand_piece piece = {.slots = least, .chunk = axis->chunk / (axis->slots / least), .steps = 1};
+    for (; piece.first < bound / piece.chunk; piece.first++)
+        add_piece(axis, piece);
+    add_piece(axis, piece);
+}
+
 static void find_pieces(expand_state *state, int i, bool limited) {
     expand_axis *axis = &state->axis[i];
     const ir_axis *owner = &state->module->axes[i];
     bool stepped = layout_axis_has(&owner->digits, LAYOUT_STEP);
     int64_t bound;
-    axis->cut = axis->cut && (!limited || stepped);
     axis->pieces = BASE_NEW_ARRAY(state->module->arena, expand_piece, axis->slots + 2);
     bool known = layout_extent_known(&state->module->extents, owner->extent, &bound);
     if (known && !(axis->cut && limited)) {
         axis->known = true;
         find_known(axis, bound, stepped);
+    } else if (known && axis->cut && !stepped) {
+        find_once(axis, bound);
     } else if (axis->cut) {
         axis->pieces[0] = (expand_piece){.slots = axis->slots, .chunk = axis->chunk};
         int least = smallest_slots(axis);

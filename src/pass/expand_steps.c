@@ -2,6 +2,7 @@
  *
  *     N known      each piece once: a loop, or straight-line code, the guarded chunk last
  *     N open       all slots, single chunks, the guarded one: three loops
+ *     in registers, ending where the run says      single chunks, each once (expand_once.c)
  *     shifted      whole steps, then those at both ends
  *
  * Where a piece has fewer slots than the one before, reductions fold what they have so far:
@@ -126,8 +127,7 @@ static bool sweep_is_innermost(const expand_sweep_state *s, int depth) {
     return depth + 1 == s->sweep->attributes.axis_count;
 }
 
-/* The place goes on in a piece of its axis, with the slots of it. */
-static void sweep_enter_piece(expand_sweep_state *s, expand_place *place, int depth, int piece) {
+void expand_enter_piece(expand_sweep_state *s, expand_place *place, int depth, int piece) {
     expand_state *state = s->state;
     int axis = s->sweep->attributes.axes[depth];
     place->piece = piece;
@@ -136,9 +136,8 @@ static void sweep_enter_piece(expand_sweep_state *s, expand_place *place, int de
         s->carry[i] = carry_on(state, s->reduces[i], s->carry[i]);
 }
 
-/* Behind the last piece. */
-static void sweep_leave_pieces(expand_sweep_state *s, expand_place *place, int depth,
-                               const expand_axis *whole) {
+void expand_leave_pieces(expand_sweep_state *s, expand_place *place, int depth,
+                         const expand_axis *whole) {
     s->state->axis[s->sweep->attributes.axes[depth]] = *whole;
     place->piece = 0;
     place->cells_from = NULL;
@@ -171,12 +170,12 @@ static void sweep_axis_known(expand_sweep_state *s, expand_place *place, int dep
     for (int p = 0; p < whole.piece_count; p++) {
         if (whole.cut) {
             *axis = whole;
-            sweep_enter_piece(s, place, depth, p);
+            expand_enter_piece(s, place, depth, p);
         }
         sweep_piece_known(s, place, depth, &whole.pieces[p]);
     }
     if (whole.cut)
-        sweep_leave_pieces(s, place, depth, &whole);
+        expand_leave_pieces(s, place, depth, &whole);
 }
 
 /* Steps from `first` on, full ones, and the guarded one behind them. */
@@ -215,11 +214,11 @@ static void sweep_axis_runtime(expand_sweep_state *s, expand_place *place, int d
     ir_value *full = sweep_steps(s, place, depth, zero, bound, !whole.cut);
     if (!whole.cut)
         return;
-    sweep_enter_piece(s, place, depth, 1);
+    expand_enter_piece(s, place, depth, 1);
     ir_value *times = ir_build_integer(b, BASE_I64, whole.chunk / axis->chunk);
     place->cells_from = ir_build_binary(b, IR_MUL, full, times);
     sweep_steps(s, place, depth, place->cells_from, bound, true);
-    sweep_leave_pieces(s, place, depth, &whole);
+    expand_leave_pieces(s, place, depth, &whole);
 }
 
 /* An axis of one step, as straight-line code: what is kept of it stays in slots. */
@@ -262,6 +261,8 @@ void expand_sweep_axis(expand_sweep_state *s, expand_place *place, int depth) {
         sweep_axis_shifted(s, place, depth,
                            domain != NULL ? state->value[domain->number]
                                           : ir_build_size(&state->builder, extent));
+    else if (domain != NULL && once && state->axis[axis].cut)
+        expand_sweep_once(s, place, depth, state->value[domain->number]);
     else if (domain != NULL && once && axis == place->spread)
         sweep_once(s, place, depth, state->value[domain->number]);
     else if (domain != NULL)
