@@ -8,6 +8,8 @@
  */
 #include "pass/expand_internal.h"
 
+enum { LANE_BITS = 63 }; /* of a number that an int64_t holds */
+
 static bool is_position(layout_holder holder) {
     return holder == LAYOUT_LANE || holder == LAYOUT_SUBGROUP || holder == LAYOUT_SLOT;
 }
@@ -97,12 +99,8 @@ static void add_own_program(const expand_state *state, expand_axis *axis) {
     }
 }
 
-/* What a reduction of the axis brings together. */
-static void add_partners(expand_state *state, const layout_axis *digits, expand_axis *axis) {
-    int64_t *masks = BASE_NEW_ARRAY(state->module->arena, int64_t, 64);
-    int count = 0;
-    axis->lanes = layout_axis_radix(digits, LAYOUT_LANE);
-    axis->subgroups = layout_axis_radix(digits, LAYOUT_SUBGROUP);
+/* The subgroups that hold different elements, numbered by slots: digits from the lowest on. */
+static void add_partials(const expand_state *state, const layout_axis *digits, expand_axis *axis) {
     int64_t found = 1;
     for (int64_t stride = 1; stride < ir_module_subgroups(state->module); stride++)
         for (int k = 0; k < digits->count; k++) {
@@ -117,14 +115,28 @@ static void add_partners(expand_state *state, const layout_axis *digits, expand_
                                     .modulus = found == axis->subgroups ? 0 : digit.radix,
                                     .stride = stride});
         }
-    for (int bit = 1; bit < ir_module_subgroup_lanes(state->module); bit *= 2)
+}
+
+/* The bits of the lane number that its digits count, from the lowest on. */
+static ir_list find_lane_bits(const expand_state *state, const layout_axis *digits) {
+    int64_t *masks = BASE_NEW_ARRAY(state->module->arena, int64_t, LANE_BITS);
+    int count = 0;
+    for (int64_t bit = 1; bit < ir_module_subgroup_lanes(state->module); bit *= 2)
         for (int k = 0; k < digits->count; k++) {
             int64_t stride = layout_axis_digit_stride(digits, k);
             if (digits->digits[k].holder == LAYOUT_LANE && bit >= stride &&
                 bit < stride * digits->digits[k].radix)
                 masks[count++] = bit;
         }
-    axis->lane_bits = (ir_list){.count = count, .items = masks};
+    return (ir_list){.count = count, .items = masks};
+}
+
+/* What a reduction of the axis brings together. */
+static void add_partners(const expand_state *state, const layout_axis *digits, expand_axis *axis) {
+    axis->lanes = layout_axis_radix(digits, LAYOUT_LANE);
+    axis->subgroups = layout_axis_radix(digits, LAYOUT_SUBGROUP);
+    axis->lane_bits = find_lane_bits(state, digits);
+    add_partials(state, digits, axis);
     add_own_program(state, axis);
 }
 
@@ -163,40 +175,4 @@ void expand_axes(expand_state *state) {
         return;
     add_replicas(state, NULL, &state->replica, LAYOUT_LANE);
     add_replicas(state, NULL, &state->replica, LAYOUT_SUBGROUP);
-}
-
-int expand_spread_axis(expand_state *state, const ir_op *sweep) {
-    int spread = -1;
-    for (int i = 0; i < sweep->attributes.axis_count; i++) {
-        int axis = sweep->attributes.axes[i];
-        if (state->axis[axis].spread && spread >= 0)
-            expand_fail(state, sweep, "two-lane-axes",
-                        "two axes of a sweep have lanes, subgroups or slots");
-        spread = state->axis[axis].spread ? axis : spread;
-    }
-    return spread;
-}
-
-ir_value *expand_common_domain(const ir_op *sweep, int axis, bool *found) {
-    ir_value *common = NULL;
-    *found = false;
-    for (ir_op *op = sweep->regions[0]->first; op != NULL; op = op->next) {
-        if (op->opcode != IR_STORE && op->opcode != IR_REDUCE && op->opcode != IR_YIELD)
-            continue;
-        for (int k = op->opcode == IR_STORE ? op->operand_count - 1 : 0; k < op->operand_count;
-             k++) {
-            const ir_value *value = op->operands[k];
-            if (value->definer != NULL && value->definer->opcode == IR_REDUCE)
-                continue;
-            for (int i = 0; i < value->type.rank; i++) {
-                if (value->layout.axis[i] != axis)
-                    continue;
-                if (*found && value->type.domain[i] != common)
-                    return NULL;
-                common = value->type.domain[i];
-                *found = true;
-            }
-        }
-    }
-    return common;
 }

@@ -96,12 +96,8 @@ typedef struct expand_state {
     bool failed;
 } expand_state;
 
-/* expand_axes.c: fills state->axis; the axis of a sweep that lanes or slots hold, -1: none. */
+/* expand_axes.c: fills state->axis. */
 void expand_axes(expand_state *state);
-int expand_spread_axis(expand_state *state, const ir_op *sweep);
-/* The domain that everything observable in the sweep has on the axis, or NULL: the loop over its
- * steps may stop there. *found: something observable has the axis. */
-ir_value *expand_common_domain(const ir_op *sweep, int axis, bool *found);
 
 /* expand_programs.c: whether the grid is counted by the axes of the programs; then the programs:
  * the grid is their mixed-radix number, the last axis fastest. Sets state->active. A group that
@@ -290,6 +286,9 @@ typedef struct expand_sweep_state {
 /* expand_sweep.c: a sweep; the axes of its nest from `depth` on, and the body. */
 void expand_sweep_nest(expand_sweep_state *s, expand_place *place, int depth);
 void expand_sweep(expand_state *state, ir_op *sweep);
+/* The domain that everything observable in the sweep has on the axis, or NULL: the loop over its
+ * steps may stop there. *found: something observable has the axis. */
+ir_value *expand_common_domain(const ir_op *sweep, int axis, bool *found);
 
 /* expand_steps.c: the axis at `depth`, with what stands inside. */
 void expand_sweep_axis(expand_sweep_state *s, expand_place *place, int depth);

@@ -22,6 +22,45 @@
 
 #include <string.h>
 
+/* ---- its axes ---- */
+
+/* The axis that lanes or slots hold, -1: none. */
+static int spread_axis(expand_state *state, const ir_op *sweep) {
+    int spread = -1;
+    for (int i = 0; i < sweep->attributes.axis_count; i++) {
+        int axis = sweep->attributes.axes[i];
+        if (state->axis[axis].spread && spread >= 0)
+            expand_fail(state, sweep, "two-lane-axes",
+                        "two axes of a sweep have lanes, subgroups or slots");
+        spread = state->axis[axis].spread ? axis : spread;
+    }
+    return spread;
+}
+
+ir_value *expand_common_domain(const ir_op *sweep, int axis, bool *found) {
+    ir_value *common = NULL;
+    *found = false;
+    for (ir_op *op = sweep->regions[0]->first; op != NULL; op = op->next) {
+        if (op->opcode != IR_STORE && op->opcode != IR_REDUCE && op->opcode != IR_YIELD)
+            continue;
+        for (int k = op->opcode == IR_STORE ? op->operand_count - 1 : 0; k < op->operand_count;
+             k++) {
+            const ir_value *value = op->operands[k];
+            if (value->definer != NULL && value->definer->opcode == IR_REDUCE)
+                continue;
+            for (int i = 0; i < value->type.rank; i++) {
+                if (value->layout.axis[i] != axis)
+                    continue;
+                if (*found && value->type.domain[i] != common)
+                    return NULL;
+                common = value->type.domain[i];
+                *found = true;
+            }
+        }
+    }
+    return common;
+}
+
 /* ---- what a sweep hands on ---- */
 
 static ir_value *sweep_result_of(const expand_sweep_state *s, const ir_value *inner) {
@@ -138,6 +177,6 @@ void expand_sweep(expand_state *state, ir_op *sweep) {
                 expand_declare_array(state, sweep->results[i]);
     expand_place place;
     memset(&place, 0, sizeof place);
-    place.spread = expand_spread_axis(state, sweep);
+    place.spread = spread_axis(state, sweep);
     expand_sweep_nest(&s, &place, 0);
 }
