@@ -6,15 +6,16 @@
  *     launch 2    y 70: {x 70, sum of those}: the same elements, each once
  *
  * In the model of signature_model.c sums and maxima are exact in whatever order they are made, so
- * that a part which is left out, or comes twice, shows as another number.
+ * that a part which is left out, or comes twice, shows as another number. A run with more elements
+ * than its effort has work for is passed over: nothing is compared then.
  */
 #include "verify/replay_internal.h"
 
 enum {
-    PROGRAMS = 2,
-    ROUNDS = 3,
-    WORK = 1 << 17,     /* elements of a run, at USUAL */
-    MORE_WORK = 1 << 23 /* else */
+    PROGRAMS = 2,       /* the first, the last */
+    ROUNDS = 3,         /* choices of sizes */
+    WORK = 1 << 17,     /* elements of a run, at USUAL: milliseconds */
+    MORE_WORK = 1 << 23 /* else: 64 times that */
 };
 
 typedef struct sequence {
