@@ -14,13 +14,15 @@ of programs that are replayed. With TIER=check-long every place of each, else ev
 import argparse
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import run  # noqa: E402
+
+sys.path.insert(0, str(run.ROOT / "test" / "script"))
+import plan_text  # noqa: E402
 
 CROFT = os.environ.get("CROFT", str(run.ROOT / "build" / "croft"))
 PACKINGS = [("lane 8 | group *", "slot 2 | lane 4 | step *"),
@@ -37,10 +39,9 @@ def packed(kernel, rows, elements):
     """The planner's plan for an open width, with these digits."""
     plan = subprocess.run([CROFT, "plan", run.ROOT / "examples" / f"{kernel}.croft", "T=f32",
                            "--machine", "sm_90"], stdout=subprocess.PIPE, check=True)
-    plan = re.sub(r"^axis row .*", f"axis row  {rows}", plan.stdout.decode(), flags=re.MULTILINE)
-    plan = re.sub(r"^axis N .*", f"axis N  {elements}", plan, flags=re.MULTILINE)
-    slots = 2 if elements.startswith("slot") else 1
-    return re.sub(r"width (\d+)", lambda old: f"width {min(int(old[1]), slots)}", plan)
+    plan = plan_text.with_axis(plan.stdout.decode(), "row", rows)
+    plan = plan_text.with_axis(plan, "N", elements)
+    return plan_text.with_widths(plan, plan_text.neighbours(elements), most=True)
 
 
 def main():

@@ -13,6 +13,7 @@ import os
 import re
 
 import command
+import plan_text
 from command import SCRATCH, case, croft
 from examples import EXAMPLES
 from sim_examples import arguments, both, outputs_of, same
@@ -72,36 +73,15 @@ LOOPED = """kernel looped(x: in f32[R, M, N], y: out f32[R, N], z: out f32[R]) {
 """
 
 
-def product(digits):
-    chunk = 1
-    for radix in re.findall(r"\d+", digits):
-        chunk *= int(radix)
-    return chunk
-
-
 def edit(plan, rows, elements, width, keep_steps=False):
     """The plan with these digits of the last program axis and of the axis of elements, whose extent
     is known; None where it has none."""
-    found = re.findall(r"^axis (\S+) +(?!.*\bgroup)(.*)\n", plan, re.MULTILINE)
-    programs = re.findall(r"^axis (\S+) +(?=group)", plan, re.MULTILINE)
-    if len(found) != 1 or " step *" in plan:
+    found = plan_text.elements_axis(plan)
+    if found is None or " step *" in plan:
         return None
-    steps = -(-width // product(elements))
-    if steps > 1 and (keep_steps or steps > 16):
-        elements += f" | step {steps}"
-        plan = plan.replace(" registers", " private")
-    elif steps > 1:
-        slots = 1
-        while slots < steps:
-            slots *= 2
-        elements += f" | slot {slots}"
-    plan = re.sub(rf"^axis {re.escape(found[0][0])} .*", f"axis {found[0][0]}  {elements}", plan,
-                  flags=re.MULTILINE)
-    plan = re.sub(rf"^axis {re.escape(programs[-1])} .*", f"axis {programs[-1]}  {rows}", plan,
-                  flags=re.MULTILINE)
-    first = re.match(r"slot (\d+)", elements)
-    most = int(first[1]) if first else 1
-    return re.sub(r"width (\d+)", lambda old: f"width {min(int(old[1]), most)}", plan)
+    plan = plan_text.with_row(plan, found[0], elements, width, keep_steps=keep_steps)
+    plan = plan_text.with_axis(plan, plan_text.program_axes(plan)[-1], rows)
+    return plan_text.with_widths(plan, plan_text.neighbours(elements), most=True)
 
 
 def planned(words, outputs, machine=SM):
@@ -228,8 +208,7 @@ def check_both_axes_packed():
     plan = edit(planned(words, outputs).out, "lane 2 | group *", "slot 2 | lane 4", 30)
     for lanes in ("lane 4", "lane 2 | subgroup 2", "subgroup 3"):
         file = SCRATCH / "both.plan"
-        file.write_text(re.sub(r"^axis b .*", f"axis b  {lanes} | group *", plan,
-                               flags=re.MULTILINE))
+        file.write_text(plan_text.with_axis(plan, "b", f"{lanes} | group *"))
         both(f"both_axes_{lanes.replace(' ', '')}",
              [*words, "--machine", SM, "--plan", file, "--check"], outputs)
 
@@ -242,10 +221,9 @@ def check_open_widths():
                                  ("rmsnorm", "lane 2 | subgroup 2 | group *", "lane 16")):
         path = f"examples/{name}.croft"
         plan = croft("plan", path, "T=f32", "--machine", SM, "--plan", "row").out
-        plan = re.sub(r"^axis N .*", f"axis N  {elements} | step *", plan, flags=re.MULTILINE)
-        plan = re.sub(r"^axis row .*", f"axis row  {rows}", plan, flags=re.MULTILINE)
-        slots = int((re.match(r"slot (\d+)", elements) or [0, "1"])[1])
-        plan = re.sub(r"width \d+", f"width {slots}", plan)
+        plan = plan_text.with_axis(plan, "N", f"{elements} | step *")
+        plan = plan_text.with_axis(plan, "row", rows)
+        plan = plan_text.with_widths(plan, plan_text.neighbours(elements))
         file, text = SCRATCH / "open.plan", SCRATCH / "open.ir"
         file.write_text(plan)
         emitted = croft("emit", path, "T=f32", "--machine", SM, "--plan", file, "--level", "thread",
@@ -304,13 +282,10 @@ def check_refused():
         if plan.code:
             case(f"refused_{name}", False, plan)
             continue
-        edited = re.sub(r"^axis (\S+) +(?!.*\bgroup).*", rf"axis \1  {elements} | step *", plan.out,
-                        flags=re.MULTILINE)
-        steps = -(-60 // product(elements))
-        edited = edited.replace(" | step *", f" | step {steps}" if steps > 1 else "")
-        last = re.findall(r"^axis (\S+) +(?=.*\bgroup)", edited, re.MULTILINE)[-1]
-        edited = re.sub(rf"^axis {last} .*", f"axis {last}  {rows}", edited, flags=re.MULTILINE)
-        edited = re.sub(r"width \d+", "width 1", edited)
+        edited = plan_text.with_row(plan.out, plan_text.elements_axis(plan.out)[0], elements, 60,
+                                    keep_steps=True)
+        edited = plan_text.with_axis(edited, plan_text.program_axes(edited)[-1], rows)
+        edited = plan_text.with_widths(edited, 1)
         file = SCRATCH / "refused.plan"
         file.write_text(edited)
         result = croft("emit", path, *words, "--machine", SM, "--plan", file)

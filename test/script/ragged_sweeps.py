@@ -16,6 +16,7 @@ import re
 import numpy as np
 
 import command
+import plan_text
 from command import SCRATCH, case, croft
 
 SOFTMAX = "examples/softmax.croft"
@@ -67,31 +68,24 @@ BLOCKS = """kernel blocks(x: in f32[R, N], y: out f32[R, N], z: out f32[R], B: c
 """
 
 
-def chunk_of(digits):
-    return int(np.prod([int(radix) for radix in re.findall(r"\d+", digits)]))
-
-
-def with_digits(plan, axis, digits, width=4):
+def with_digits(plan, axis, digits):
     """The plan with these digits for the axis, what it keeps in private arrays."""
-    plan = re.sub(rf"^axis {axis} .*", f"axis {axis}  {digits}", plan, flags=re.MULTILINE)
+    plan = plan_text.with_axis(plan, axis, digits)
     if " step " in digits:
-        plan = plan.replace(" registers", " private")
-    first = re.match(r"(slot|lane) (\d+)", digits)
-    width = min(width, int(first[2])) if first[1] == "slot" else 8 if first[2] == "8" else 1
-    return re.sub(r"^(access \S+ +)width (?!1$)\d+", rf"\g<1>width {width}", plan,
-                  flags=re.MULTILINE)
+        plan = plan_text.in_arrays(plan)
+    neighbours = plan_text.neighbours(digits)
+    register = 8 if digits.startswith("lane 8") else 1
+    return plan_text.with_widths(plan, min(4, neighbours) if neighbours > 1 else register)
 
 
 def plans_of(base, n, unroll):
     """On steps, and, where they are few, all on slots."""
-    chunk = chunk_of(base)
+    chunk = plan_text.product(base)
     u = f" | slot {unroll}" if unroll > 1 else ""
     steps = -(-n // (chunk * unroll))
     yield f"{base}{u}" + (f" | step {steps}" if steps > 1 else "")
-    slots = 1
-    while slots * chunk < n:
-        slots *= 2
-    per_lane = chunk_of(" ".join(re.findall(r"slot \d+", base))) * slots
+    slots = plan_text.slots_of_a_row(base, n)
+    per_lane = plan_text.product(" ".join(re.findall(r"slot \d+", base))) * slots
     if steps > 1 and per_lane <= 64:
         yield f"{base} | slot {slots}"
 
@@ -118,7 +112,7 @@ def check(name, path, n, machine, base, unroll, words, outputs, axis="N", extent
             result = croft("run", *words, *files, "--machine", machine, "--plan", file,
                            "--target", target, "--check", "--verify-passes")
             case(f"{label}_{target}", result.code == 0 and "0 failed" in result.text, result)
-        yield label, guards([*words, *files], file, machine), n % chunk_of(base) == 0
+        yield label, guards([*words, *files], file, machine), n % plan_text.product(base) == 0
 
 
 def check_softmax():

@@ -11,6 +11,7 @@ is not known when the kernel is compiled runs as thread IR on the simulator.
 import re
 
 import command
+import plan_text
 from command import SCRATCH, case, croft
 from examples import EXAMPLES
 from sim_examples import arguments, both, outputs_of, same
@@ -53,24 +54,14 @@ CROSSED = """kernel crossed(x: in f32[R, N], y: inout f32[R, N]) {
 
 def edit(plan, digits, shift, width, keep_steps=True):
     """The plan with the axis of the row on these digits, shifted; None where it has none."""
-    found = re.search(r"^axis (\S+) +(?!group| )(.*)\n", plan, re.MULTILINE)
-    if not found or " step *" in plan:
+    found = plan_text.elements_axis(plan)
+    if found is None or " step *" in plan:
         return None
-    chunk, first = 1, int(digits.split()[1])
-    for radix in re.findall(r"\d+", digits):
-        chunk *= int(radix)
-    steps = -(-(width + first - 1) // chunk)
-    if steps > 1 and (keep_steps or steps > 16):
-        digits += f" | step {steps}"
-        plan = plan.replace(" registers", " private")
-    elif steps > 1:
-        slots = 1
-        while slots < steps:
-            slots *= 2
-        digits += f" | slot {slots}"
-    plan = plan.replace(found[0], f"axis {found[1]}  {digits} shift {shift}\n")
+    first = int(digits.split()[1])
+    plan = plan_text.with_row(plan, found[0], digits, width, first - 1, keep_steps)
+    plan = plan_text.with_axis(plan, found[0], f"{plan_text.elements_axis(plan)[1]} shift {shift}")
     if first < 4 or digits.startswith("lane"):
-        plan = re.sub(r"width (?!1$)\d+", f"width {min(first, 8)}", plan, flags=re.MULTILINE)
+        plan = plan_text.with_widths(plan, min(first, 8))
     return re.sub(r"^(access [wb]\S* +)width \d+", r"\1width 1", plan, flags=re.MULTILINE)
 
 
@@ -149,8 +140,7 @@ def check_open_widths():
     for name in ("softmax", "rmsnorm", "residual_layernorm"):
         path = f"examples/{name}.croft"
         plan = croft("plan", path, "T=f32", *SM, "--plan", "row").out
-        plan = re.sub(r"^axis N .*", "axis N  slot 4 | lane 32 | step * shift x.0", plan,
-                      flags=re.MULTILINE)
+        plan = plan_text.with_axis(plan, "N", "slot 4 | lane 32 | step * shift x.0")
         file, text = SCRATCH / "open.plan", SCRATCH / "open.ir"
         file.write_text(plan)
         emitted = croft("emit", path, "T=f32", *SM, "--plan", file, "--level", "thread",
@@ -219,9 +209,8 @@ def check_texts():
     widths do not show it."""
     plan, text = SCRATCH / "text.plan", SCRATCH / "text.ir"
     words = ["examples/softmax.croft", "T=f32", *SM]
-    plan.write_text(re.sub(r"^axis N .*", "axis N  slot 2 | lane 32 | step * shift x.0",
-                           croft("plan", *words).out.replace("width 4", "width 2"),
-                           flags=re.MULTILINE))
+    plan.write_text(plan_text.with_axis(croft("plan", *words).out.replace("width 4", "width 2"),
+                                        "N", "slot 2 | lane 32 | step * shift x.0"))
     right = croft("emit", *words, "--plan", plan, "--level", "thread", "-o", text)
     result = croft("check", text)
     case("text_of_a_shifted_row", right.code == 0 and result.code == 0, result)

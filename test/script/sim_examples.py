@@ -17,6 +17,7 @@ import sys
 import numpy as np
 
 import command
+import plan_text
 from examples import CONSTANT, EXAMPLES
 
 sys.path.insert(0, str(command.ROOT / "test" / "generated"))
@@ -99,8 +100,7 @@ def check_team(name, width, digits, machine):
     if not found:
         return command.case(label, False, plan)
     spread = digits.format(lanes=found[1])
-    chunk = int(np.prod([int(radix) for radix in re.findall(r"\d+", spread)]))
-    steps = found[2] if found[2] == "*" else -(-width // chunk)
+    steps = found[2] if found[2] == "*" else -(-width // plan_text.product(spread))
     changed = plan.out.replace(found[0], f"{spread} | step {steps}")
     path = command.SCRATCH / "team.plan"
     path.write_text(re.sub(r"width +\d+", "width 1", changed))

@@ -12,6 +12,7 @@ kernel is compiled has parts whose length the width makes.
 import re
 
 import command
+import plan_text
 from command import SCRATCH, case, croft
 from examples import EXAMPLES
 from sim_examples import arguments, both, outputs_of
@@ -95,9 +96,8 @@ ORDERED = """kernel ordered(x: in f32[R, N], y: out f32[R]) {
 def edit(plan, parts, width, axis="N"):
     """The plan with the axis in parts, and nothing kept from launch to launch."""
     def digits(found):
-        chunk, inner = 1, re.sub(r" *\|? *step \S+", "", found[2])
-        for radix in re.findall(r"\d+", inner):
-            chunk *= int(radix)
+        inner = re.sub(r" *\|? *step \S+", "", found[2])
+        chunk = plan_text.product(inner)
         steps = "*" if width is None else max(1, -(-width // (chunk * parts)))
         return f"{found[1]}{inner}{' | ' if inner else ''}step {steps} | group {parts}"
 
