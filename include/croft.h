@@ -234,8 +234,11 @@ typedef struct croft_launch_options {
      * CROFT_REJECTED where bytes of outputs overlap, or the variant asks for an alignment that they
      * do not have: prepare again. */
     void *const *data;
-    void *stream; /* CUDA: the launch is put on it, and the call returns before the outputs are
-                     written. NULL: the device's own, and the call waits */
+    /* CUDA: the launch is put on it, and the call returns before the outputs are written. NULL: the
+     * device's own, and the call waits. Launches of one dispatch on several streams have to be
+     * ordered by the caller: one that splits rows (few wide ones, docs/planning.md) hands partial
+     * results from kernel to kernel in memory that all its launches share. */
+    void *stream;
 } croft_launch_options;
 
 /* Runs it once. Either all is well or nothing was written. `options` and `findings` may be NULL. */
