@@ -47,6 +47,9 @@ typedef enum ir_order {
 /* STRICT: a sum begins with -0.0, and for max and min -0.0 lies below 0.0. */
 typedef enum ir_zero { IR_ZERO_RELAXED, IR_ZERO_STRICT } ir_zero;
 typedef enum ir_rounding { IR_ROUND_ZERO, IR_ROUND_EVEN } ir_rounding;
+/* What caches should do with the elements of an access. It is a hint: never what is read or stored.
+ * STREAM: they are read or stored once, so nothing else should give way to them. */
+typedef enum ir_policy { IR_POLICY_DEFAULT, IR_POLICY_STREAM, IR_POLICY_COUNT } ir_policy;
 
 /* How widely a value is known to be the same, and whom a synchronisation brings together; from
  * narrow to wide. PROGRAM: the lanes that work on one program. */
@@ -179,6 +182,7 @@ typedef struct ir_access {
     int align;  /* fact, thread: every group of `width` slots begins at a multiple of so many bytes,
                    by the module's conditions; 0 = not known */
     bool whole; /* fact, thread: the range mask lets through all slots of a group, or none */
+    ir_policy policy; /* load, store; mapped and thread: as the plan says */
 } ir_access;
 
 /* Numbers in the module's arena. */

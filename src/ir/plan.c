@@ -86,7 +86,7 @@ static void print_decision(const plan_text *p, ir_plan_kind kind, const ir_plan_
         base_text_string(p->out, ir_order_name(line->order));
         break;
     case IR_PLAN_ACCESS:
-        base_text_format(p->out, "width %d", line->width);
+        base_text_format(p->out, "width %d policy %s", line->width, ir_policy_name(line->policy));
         break;
     case IR_PLAN_CONVERT:
         base_text_string(p->out, layout_class_name(line->mechanism));

@@ -5,7 +5,7 @@
  *     axis N        lane 8 | slot 4 | step 128         or: .. | step * shift x.0
  *     keep e        private
  *     reduce max.0  tree
- *     access x.0    width 8
+ *     access x.0    width 8 policy default
  *     math exp.0    portable
  *     div div.0     reciprocal
  *
@@ -32,6 +32,7 @@ typedef struct ir_plan_line {
     layout_axis digits;     /* AXIS */
     ir_storage storage;     /* KEEP: REGISTERS, PRIVATE, RELOAD (loads), RECOMPUTE, OUTPUT */
     int width;              /* ACCESS */
+    ir_policy policy;       /* ACCESS */
     layout_class mechanism; /* CONVERT: how a tile gets from owner to owner, as the layouts allow */
     ir_math_form form;      /* MATH: PORTABLE or NATIVE. DIV: EXACT or RECIPROCAL */
     ir_order order;         /* REDUCE */

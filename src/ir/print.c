@@ -70,6 +70,15 @@ const char *ir_order_name(ir_order order) {
     return order_names[order];
 }
 
+static const char *const policy_names[IR_POLICY_COUNT] = {
+    [IR_POLICY_DEFAULT] = "default",
+    [IR_POLICY_STREAM] = "stream",
+};
+
+const char *ir_policy_name(ir_policy policy) {
+    return policy_names[policy];
+}
+
 const char *ir_token_state_name(ir_token_state state) {
     return token_names[state];
 }
@@ -402,6 +411,8 @@ static void print_access(const printer *p, const ir_op *op) {
     if (access->align > 0 && p->facts)
         base_text_format(p->out, " align=%d", access->align);
     base_text_string(p->out, access->whole && p->facts ? " whole" : "");
+    if (access->policy != IR_POLICY_DEFAULT)
+        base_text_format(p->out, " policy=%s", ir_policy_name(access->policy));
 }
 
 /* ---- ops ---- */

@@ -63,7 +63,8 @@ static uint64_t hash_access(uint64_t hash, const ir_access *access) {
                        (int64_t)access->mask_kind,
                        access->mask,
                        access->block,
-                       access->width};
+                       access->width,
+                       (int64_t)access->policy};
     hash = hash_affine(base_hash_bytes(hash, words, sizeof words), &access->mask_affine);
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
@@ -114,7 +115,8 @@ static bool access_equal(const ir_access *a, const ir_access *b) {
     bool same = a->rank == b->rank && a->fill == b->fill && a->fill_declared == b->fill_declared &&
                 a->unique == b->unique && a->mask_kind == b->mask_kind && a->mask == b->mask &&
                 a->block == b->block && ir_affine_equal(&a->mask_affine, &b->mask_affine) &&
-                a->width == b->width && a->align == b->align && a->whole == b->whole;
+                a->width == b->width && a->align == b->align && a->whole == b->whole &&
+                a->policy == b->policy;
     for (int i = 0; same && i < a->rank; i++) {
         const ir_index *x = &a->index[i], *y = &b->index[i];
         same = x->kind == y->kind && x->operand == y->operand && x->length == y->length &&

@@ -73,7 +73,7 @@ static ir_op *map_copy_op(map_state *state, ir_op *op) {
     if (op->attributes.access != NULL) {
         copy->attributes.access = BASE_NEW(state->module->arena, ir_access);
         *copy->attributes.access = *op->attributes.access;
-        copy->attributes.access->width = map_plan_width(state, op);
+        map_set_access(state, op, copy->attributes.access);
     }
     for (int i = 0; i < op->result_count; i++)
         map_bind(state, op->results[i], copy->results[i]);
@@ -96,7 +96,8 @@ static ir_value *map_output_access(map_state *state, ir_value *old_value) {
                           : ir_build_op(&state->builder, IR_LOAD, count, operands, 1, &type, 0);
     op->attributes.access = BASE_NEW(state->module->arena, ir_access);
     *op->attributes.access = *store->attributes.access;
-    op->attributes.access->width = map_plan_width(state, store);
+    map_set_access(state, store, op->attributes.access);
+    op->attributes.access->policy = IR_POLICY_DEFAULT; /* what waits there is read back */
     op->attributes.access->injective = made_here;
     if (made_here)
         return state->local[n];

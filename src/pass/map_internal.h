@@ -72,8 +72,8 @@ void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */
 const ir_plan_line *map_plan_keep(map_state *state, const ir_value *value);
 void map_plan_out_of_order(map_state *state, const char *anchor, base_location location);
-/* The width of the access with this anchor. */
-int map_plan_width(map_state *state, const ir_op *op);
+/* Gives a mapped access the width and the policy that the plan has for the op. */
+void map_set_access(map_state *state, const ir_op *op, ir_access *access);
 
 /* map.c: gives a mapped copy the axes of a tile-level value. */
 void map_layout(map_state *state, const ir_value *old_value, ir_value *value);

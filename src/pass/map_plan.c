@@ -138,9 +138,10 @@ const ir_plan_line *map_plan_keep(map_state *state, const ir_value *value) {
     return NULL;
 }
 
-int map_plan_width(map_state *state, const ir_op *op) {
+void map_set_access(map_state *state, const ir_op *op, ir_access *access) {
     const ir_plan_line *line = ir_plan_find(state->context->plan, IR_PLAN_ACCESS, op->anchor);
-    return line != NULL ? line->width : 1;
+    access->width = line != NULL ? line->width : 1;
+    access->policy = line != NULL ? line->policy : IR_POLICY_DEFAULT;
 }
 
 void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy) {

@@ -120,6 +120,13 @@ static ir_math_form math_form(const planner_state *state, const ir_op *op) {
     return native ? IR_MATH_NATIVE : IR_MATH_PORTABLE;
 }
 
+static void write_access(const planner_state *state, const ir_op *op) {
+    ir_plan_line *line = ir_plan_add(state->arena, state->plan, IR_PLAN_ACCESS, op->anchor);
+    line->width =
+        analysis_access_width_on(state->machine, state->module, &state->axes, state->digits, op);
+    line->policy = state->policy;
+}
+
 static bool write_line(void *pointer, ir_op *op) {
     planner_state *state = pointer;
     ir_plan *plan = state->plan;
@@ -127,9 +134,7 @@ static bool write_line(void *pointer, ir_op *op) {
         ir_plan_add(state->arena, plan, IR_PLAN_REDUCE, op->anchor)->order =
             analysis_order_planned(op, state->strict);
     else if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
-        ir_plan_add(state->arena, plan, IR_PLAN_ACCESS, op->anchor)->width =
-            analysis_access_width_on(state->machine, state->module, &state->axes, state->digits,
-                                     op);
+        write_access(state, op);
     else if (op->opcode == IR_CONVERT)
         ir_plan_add(state->arena, plan, IR_PLAN_CONVERT, op->anchor)->mechanism =
             planner_mechanism(state, op);
@@ -293,11 +298,8 @@ static bool takes_parts(const planner_search *search) {
 
 /* The row plan; NULL with a finding where what was asked for cannot be. */
 static ir_plan *plan_row(planner_state *state, planner_family family,
-                         const planner_options *options, base_diagnostics *diagnostics,
-                         planner_report *report) {
-    planner_setting setting;
-    if (!planner_setting_parse(options->set, &setting, diagnostics))
-        return NULL;
+                         const planner_options *options, const planner_setting *setting,
+                         base_diagnostics *diagnostics, planner_report *report) {
     planner_program *program = planner_program_begin(state, options->sizes);
     planner_candidate *standard = &report->chosen;
     *standard = planner_candidate_standard(program);
@@ -307,13 +309,13 @@ static ir_plan *plan_row(planner_state *state, planner_family family,
     program->packing = report->admission.packing;
     report->model = choose_model(program, options, standard);
     report->coefficients = options->coefficients;
-    bool free = planner_setting_is_free(&setting);
+    bool free = planner_setting_is_free(setting);
     bool teams = state->machine->row_subgroups > 1 && family == PLANNER_AUTOMATIC;
     bool searches = teams || options->all || options->model_given;
     bool parts = family == PLANNER_AUTOMATIC && planner_parts_are_wanted(program, report->model);
     if (!searches && free && !parts)
         return planner_candidate_plan(program, standard);
-    report->search = planner_search_run(program, &setting, report->model, options->coefficients);
+    report->search = planner_search_run(program, setting, report->model, options->coefficients);
     if (!searches && free && !takes_parts(report->search)) {
         report->search = NULL;
         return planner_candidate_plan(program, standard);
@@ -340,6 +342,10 @@ ir_plan *planner_choose(base_arena *arena, const ir_module *module, const machin
                              .strict = options.strict,
                              .portable = options.portable};
     *report = (planner_report){0};
+    planner_setting setting;
+    if (!planner_setting_parse(options.set, &setting, diagnostics))
+        return NULL;
+    state->policy = setting.policy;
     if (options.coefficients == NULL)
         options.coefficients = cost_coefficients_default();
     state->axes = analysis_axes_find(arena, module);
@@ -355,12 +361,12 @@ ir_plan *planner_choose(base_arena *arena, const ir_module *module, const machin
         state->lane_axis = find_lane_axis(state, &ordered);
         report->kind = PLANNER_BY_SEARCH;
         if (state->lane_axis >= 0)
-            return plan_row(state, family, &options, diagnostics, report);
+            return plan_row(state, family, &options, &setting, diagnostics, report);
         report->admission.row = PLANNER_ORDERED;
         report->admission.first = ordered;
     }
     report->kind = PLANNER_BY_OBSTACLE;
-    if (family == PLANNER_AUTOMATIC && options.set == NULL)
+    if (family == PLANNER_AUTOMATIC && planner_setting_is_free(&setting))
         return plan_fallback(state);
     refuse_row(state, &report->admission, diagnostics);
     return NULL;

@@ -19,6 +19,7 @@ typedef struct planner_state {
     int lane_axis;            /* the element axis with lanes, -1 when there is none or several */
     bool strict;              /* one result for every plan */
     bool portable;            /* no native form of a function */
+    ir_policy policy;         /* of all accesses */
     bool owners;              /* the text fixes owners: */
     int64_t lanes, subgroups; /* of the team that it speaks of */
 } planner_state;

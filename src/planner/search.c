@@ -10,6 +10,7 @@
 #include "planner/launches.h"
 
 #include "base/text.h"
+#include "ir/print.h"
 
 #include <string.h>
 
@@ -78,6 +79,11 @@ static bool set_word(planner_setting *setting, const char *key, size_t key_lengt
                                                               : -1;
         return setting->stepped >= 0;
     }
+    for (int k = 0; k < IR_POLICY_COUNT && same_word(key, key_length, "policy"); k++) {
+        setting->policy = (ir_policy)k;
+        if (same_word(value, length, ir_policy_name(setting->policy)))
+            return true;
+    }
     if (!same_word(key, key_length, "keep"))
         return false;
     for (int k = 0; k < PLANNER_KEEPING_COUNT; k++)
@@ -114,7 +120,7 @@ bool planner_setting_parse(const char *text, planner_setting *setting,
             return refuse_setting(
                 diagnostics, word, length,
                 "w, s, v, u, p or g and a number, chunk=slot or step, keep=mixed, registers, "
-                "again, output, private or nothing; with commas between");
+                "again, output, private or nothing, policy=default or stream; with commas between");
         word += length + (word[length] == ',');
     }
     return true;

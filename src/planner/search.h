@@ -22,9 +22,10 @@ typedef struct planner_setting {
     int64_t workers, subgroups, vector, unroll, packed, parts; /* W, S, V, U, P, G; 0: free */
     int stepped;                                               /* -1: free */
     int keeping;                                               /* planner_keeping, -1: free */
+    ir_policy policy; /* of all accesses; no part of the search, which has no price for it */
 } planner_setting;
 
-/* `v=4,w=256,chunk=slot,keep=again`. False: a finding. NULL and "" set nothing. */
+/* `v=4,w=256,chunk=slot,keep=again,policy=stream`. False: a finding. NULL and "" set nothing. */
 bool planner_setting_parse(const char *text, planner_setting *setting,
                            base_diagnostics *diagnostics);
 bool planner_setting_is_free(const planner_setting *setting);

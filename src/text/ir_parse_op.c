@@ -400,6 +400,14 @@ static bool read_mask(text_ir_parser *parser, draft *d, ir_access *access) {
            text_ir_expect(parser, "<") && read_operand(parser, d, &access->mask);
 }
 
+/* `default` is left out. */
+static bool read_policy(text_ir_parser *parser, ir_access *access) {
+    if (!text_ir_lexer_accept(&parser->lexer, "policy"))
+        return true;
+    access->policy = IR_POLICY_STREAM;
+    return text_ir_expect(parser, "=") && text_ir_expect(parser, ir_policy_name(access->policy));
+}
+
 static bool read_access_attributes(text_ir_parser *parser, draft *d, ir_access *access) {
     int64_t width = 1, align = 0;
     if (text_ir_lexer_accept(&parser->lexer, "fill") &&
@@ -422,7 +430,7 @@ static bool read_access_attributes(text_ir_parser *parser, draft *d, ir_access *
         return false;
     access->align = (int)align;
     access->whole = text_ir_lexer_accept(&parser->lexer, "whole");
-    return true;
+    return read_policy(parser, access);
 }
 
 static bool read_access(text_ir_parser *parser, draft *d) {

@@ -161,7 +161,14 @@ static bool read_access(parser *p, ir_plan_line *line) {
     if (!expect(p, "width") || !read_integer(p, 1, 1 << 20, &width))
         return false;
     line->width = (int)width;
-    return true;
+    if (!text_ir_lexer_accept(&p->lexer, "policy"))
+        return true; /* default */
+    for (int i = 0; i < IR_POLICY_COUNT; i++) {
+        line->policy = (ir_policy)i;
+        if (text_ir_lexer_accept(&p->lexer, ir_policy_name(line->policy)))
+            return true;
+    }
+    return fail(p, "plan-choice", "default or stream", "no such policy");
 }
 
 static bool read_convert(parser *p, ir_plan_line *line) {

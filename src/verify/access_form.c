@@ -1,4 +1,5 @@
-/* The form of loads and stores: access-form, access-operands, store-mode, access-type.
+/* The form of loads and stores: access-form, access-operands, store-mode, access-type,
+ * access-policy.
  *
  *     %t = load %x[%row, : N]            tile: one axis per range
  *     %u = load %x[%row, gather %i]      tile: the axes of the broadcast index tiles
@@ -220,6 +221,14 @@ static void rule_access_type(verify_state *state, const ir_op *op) {
                       base_dtype_name(value->type.dtype));
 }
 
+/* A tile program is planned by nobody yet, and scratch lies behind no cache. */
+static void rule_access_policy(verify_state *state, const ir_op *op) {
+    bool may = state->module->level != IR_TILE && memory_form(op) == IR_FORM_TENSOR;
+    if (!may && op->attributes.access->policy != IR_POLICY_DEFAULT)
+        verify_report(state, VERIFY_ACCESS_POLICY, op, "the policy of a planned load or store",
+                      "a policy stands where there is no cache to tell");
+}
+
 static void check_op(verify_state *state, const ir_op *op) {
     if (ir_op_describe(op->opcode)->shape != IR_SHAPE_ACCESS)
         return;
@@ -229,6 +238,7 @@ static void check_op(verify_state *state, const ir_op *op) {
     rule_access_operands(state, op);
     rule_store_mode(state, op);
     rule_access_type(state, op);
+    rule_access_policy(state, op);
     if (state->module->level != IR_THREAD)
         verify_access_domains(state, op);
 }

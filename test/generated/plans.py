@@ -74,7 +74,7 @@ def with_axes(row, digits):
     """The plan's text with the digits by axis, and no wide accesses."""
     for name, text in digits.items():
         row = re.sub(rf"^(axis {re.escape(name)} +).*$", rf"\g<1>{text}", row, flags=re.MULTILINE)
-    return re.sub(r"width \d+$", "width 1", row, flags=re.MULTILINE)
+    return re.sub(r"width \d+", "width 1", row)
 
 
 def change(row, fallback, random):

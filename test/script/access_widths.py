@@ -42,7 +42,7 @@ def write(name, text):
 def widths(path, *words):
     """By access: the width that the plan prints."""
     text = croft("plan", path, *words, *SM).text
-    return {name: int(width) for name, width in re.findall(r"^access (\S+) +width (\d+)$", text,
+    return {name: int(width) for name, width in re.findall(r"^access (\S+) +width (\d+) ", text,
                                                            re.MULTILINE)}
 
 

@@ -3,7 +3,7 @@
     axis row  group *                     with_axis(plan, "row", "lane 4 | group *")
     axis N    slot 4 | lane 32 | step 8   with_axis(plan, "N", "slot 2 | lane 8 | step 64")
     keep t    registers                   in_arrays(plan)
-    access x.0  width 4                   with_widths(plan, 2)
+    access x.0  width 4 policy default    with_widths(plan, 2)
 
 Shared by the scripts that try plans which the planner did not choose.
 """
@@ -62,7 +62,7 @@ def with_widths(plan, width, most=False):
     """Every access of several elements as wide as this; `most`: no wider, whatever it has."""
     def narrow(old):
         return f"{old[1]}width {min(int(old[2]), width) if most else width}"
-    pattern = r"^(access \S+ +)width " + (r"(\d+)" if most else r"(?!1$)(\d+)")
+    pattern = r"^(access \S+ +)width " + (r"(\d+)" if most else r"(?!1\b)(\d+)")
     return re.sub(pattern, narrow, plan, flags=re.MULTILINE)
 
 

@@ -66,6 +66,7 @@ def check_refusals():
             ("one_step", ["N=100", *GPU, "--set", "w=128,chunk=step"], "[steps]"),
             ("unknown_key", ["N=100", "--set", "q=1"], "q=1"),
             ("no_number", ["N=100", "--set", "w=many"], "w=many"),
+            ("unknown_policy", ["N=100", "--set", "policy=keep"], "policy=keep"),
             ("unknown_rule", ["N=100", "--set", "keep=all"], "keep=all")):
         run = croft("plan", SOFTMAX, *words)
         case(f"refused_{name}", run.code == 3 and said in run.text and "plan-set" in run.text, run)

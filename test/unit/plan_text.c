@@ -49,6 +49,8 @@ static const char *print(fixture *f, const ir_plan *plan) {
     return out.bytes;
 }
 
+#define FIRST "plan k canon 5d1e8c0a91b2f733 machine m\n"
+
 static const char softmax[] = "plan softmax canon 5d1e8c0a91b2f733 machine cpu-avx2 for N = 4096\n"
                               "axis row      group *\n"
                               "axis N        lane 8 | slot 4 | step 128\n"
@@ -56,8 +58,8 @@ static const char softmax[] = "plan softmax canon 5d1e8c0a91b2f733 machine cpu-a
                               "keep e        private\n"
                               "reduce max.0  tree\n"
                               "reduce sum.0  canonical\n"
-                              "access x.0    width 8\n"
-                              "access y.0    width 8\n"
+                              "access x.0    width 8 policy default\n"
+                              "access y.0    width 8 policy stream\n"
                               "math exp.0    portable\n"
                               "div div.0     exact\n";
 
@@ -80,6 +82,14 @@ static void blanks_comments_and_order_of_kinds_are_free(void **state) {
                             "math   exp.0 portable\n\n  axis N   lane 8|step *# how\n");
     assert_string_equal(print(f, plan), "plan k canon 00000000000000ff machine cpu-avx2\n"
                                         "axis N      lane 8 | step *\nmath exp.0  portable\n");
+}
+
+static void a_policy_that_is_not_said_is_the_default(void **state) {
+    fixture *f = *state;
+    static const char said[] = FIRST "access x.0  width 4 policy default\n";
+    ir_plan *plan = read(f, FIRST "access x.0 width 4\n");
+    assert_string_equal(print(f, plan), said);
+    assert_int_equal(ir_plan_hash(&f->arena, plan), ir_plan_hash(&f->arena, read(f, said)));
 }
 
 static const char *replaced(fixture *f, const char *text, const char *old, const char *new) {
@@ -134,6 +144,8 @@ static void every_decision_changes_the_hash(void **state) {
         {"lane 8 | slot 4", "slot 4 | lane 8"},
         {"e        private", "e        reload"},
         {"x.0    width 8", "x.0    width 4"},
+        {"8 policy default", "8 policy stream"},
+        {"8 policy stream", "8 policy default"},
         {"reduce sum.0  canonical\n", ""},
         {"sum.0  canonical", "sum.0  tree"},
         {"math exp.0    portable\n", ""},
@@ -147,8 +159,6 @@ static void every_decision_changes_the_hash(void **state) {
             ir_plan_hash(&f->arena, read(f, replaced(f, softmax, changes[i][0], changes[i][1]))),
             hash);
 }
-
-#define FIRST "plan k canon 5d1e8c0a91b2f733 machine m\n"
 
 static void faults_are_reported_where_they_stand(void **state) {
     fixture *f = *state;
@@ -177,6 +187,10 @@ static void faults_are_reported_where_they_stand(void **state) {
         {FIRST "reduce max.0 leftmost\n", "plan-choice", 2, 14},
         {FIRST "access x.0 width 0\n", "plan-number", 2, 18},
         {FIRST "access x.0 width 9999999999999999999\n", "plan-number", 2, 18},
+        {FIRST "access x.0 width 4 policy keep\n", "plan-choice", 2, 27},
+        {FIRST "access x.0 width 4 policy\n", "plan-choice", 2, 26},
+        {FIRST "access x.0 width 4 stream\n", "plan-syntax", 2, 20},
+        {FIRST "access x.0 policy stream width 4\n", "plan-syntax", 2, 12},
         {FIRST "math exp.0 exact\n", "plan-choice", 2, 12},
         {FIRST "div div.0 native\n", "plan-choice", 2, 11},
         {FIRST "keep e private\nkeep e reload\n", "plan-repeats", 3, 6},
@@ -221,6 +235,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(canonical_plans_come_back_byte_for_byte),
         TEST(blanks_comments_and_order_of_kinds_are_free),
+        TEST(a_policy_that_is_not_said_is_the_default),
         TEST(names_do_not_change_the_hash),
         TEST(a_shift_is_hashed_by_the_place_of_its_access),
         TEST(every_decision_changes_the_hash),

@@ -50,8 +50,8 @@ static void softmax_of_any_width(void **unused) {
                                                         "keep e        private\n"
                                                         "reduce max.0  tree\n"
                                                         "reduce sum.0  tree\n"
-                                                        "access x.0    width 8\n"
-                                                        "access y.0    width 8\n"
+                                                        "access x.0    width 8 policy default\n"
+                                                        "access y.0    width 8 policy default\n"
                                                         "math exp.0    portable\n"
                                                         "div div.0     exact\n");
     assert_string_equal(plan_of(&f, PLANNER_FALLBACK), "axis row      lane 8 | group *\n"
@@ -60,8 +60,8 @@ static void softmax_of_any_width(void **unused) {
                                                        "keep e        private\n"
                                                        "reduce max.0  tree\n"
                                                        "reduce sum.0  tree\n"
-                                                       "access x.0    width 1\n"
-                                                       "access y.0    width 1\n"
+                                                       "access x.0    width 1 policy default\n"
+                                                       "access y.0    width 1 policy default\n"
                                                        "math exp.0    portable\n"
                                                        "div div.0     exact\n");
     fixture_close(&f);
@@ -184,7 +184,7 @@ static void scalars_have_no_row_plan(void **unused) {
     fixture_store(&f, y, ir_build_real(&f.builder, BASE_F32, 1.0));
     assert_string_equal(plan_of(&f, PLANNER_ROW), "row-plan-refused");
     assert_string_equal(plan_of(&f, PLANNER_AUTOMATIC), "axis row    lane 8 | group *\n"
-                                                        "access y.0  width 1\n");
+                                                        "access y.0  width 1 policy default\n");
     fixture_close(&f);
 }
 
@@ -244,8 +244,8 @@ static void cheap_values_are_recomputed(void **unused) {
                                                   "keep d        recompute\n"
                                                   "reduce sum.0  tree\n"
                                                   "reduce sum.1  tree\n"
-                                                  "access x.0    width 8\n"
-                                                  "access y.0    width 8\n");
+                                                  "access x.0    width 8 policy default\n"
+                                                  "access y.0    width 8 policy default\n");
     fixture_close(&f);
 }
 
