@@ -190,7 +190,7 @@ static void c_append_entry(target_emitter *e, const char *entry, const target_c_
     base_text_format(out, "    for (i64 %s = begin; %s < end; %s++) {\n", e->group, e->group,
                      e->group);
     base_text_string(out, e->body.bytes);
-    base_text_string(out, "    }\n}\n");
+    base_text_string(out, e->streams ? "    }\n    streamed();\n}\n" : "    }\n}\n");
 }
 
 /* Vectors are explicit; what gcc's vectorisers add is nothing but their faults. gcc 12 folds
@@ -220,15 +220,31 @@ static void c_set_registers(target_emitter *e) {
     e->registers = e->parts * ir_module_subgroups(e->module);
 }
 
+static void c_begin(target_emitter *e, base_arena *arena, const ir_module *module,
+                    const machine *on) {
+    *e = (target_emitter){.arena = arena, .module = module, .machine = on, .dialect = &c_dialect};
+    c_set_registers(e);
+    target_emit_begin(e, target_c_prelude_names(arena, e->lanes));
+}
+
+const char *target_c_ignores_policy(base_arena *arena, const ir_module *module, const ir_op *op,
+                                    const machine *on) {
+    if (op->opcode != IR_STORE)
+        return "a cpu loads through its caches";
+    target_emitter emitter;
+    c_begin(&emitter, arena, module, on);
+    emitter.part = "0"; /* any register */
+    return target_c_streams(&emitter, op)
+               ? NULL
+               : "only whole registers of neighbours go past a cpu's caches";
+}
+
 /* The entry of a module and its queries; the lanes of a vector. */
 static int c_emit_entry(base_arena *arena, const ir_module *module, const machine *on,
                         const char **entry, base_text *functions) {
-    target_emitter emitter = {
-        .arena = arena, .module = module, .machine = on, .dialect = &c_dialect};
-    target_emitter *e = &emitter;
+    target_emitter emitter, *e = &emitter;
+    c_begin(e, arena, module, on);
     *entry = c_entry_name(e);
-    c_set_registers(e);
-    target_emit_begin(e, target_c_prelude_names(arena, e->lanes));
     target_c_arrays arrays = target_c_arrays_find(e);
     target_emit_body(e, 2);
     c_append_entry(e, *entry, &arrays, functions);

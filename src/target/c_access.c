@@ -10,7 +10,9 @@
  *     strided     load_stride     c ? .. : fill    load_stride_first       load_where
  *     scattered   load_at         c ? .. : fill    load_where              load_where
  *
- * and stores likewise, but for the same place and the first n: store_last.
+ * and stores likewise, but for the same place and the first n: store_last. Neighbours that all take
+ * part are stored past the caches where the policy of the store is `stream`; one thread sees its
+ * stores in order all the same, and the entry ends with a fence for the others (c.c).
  *
  * Slots that are neighbours, several of them in every lane, are moved together (c_blocks.c).
  *
@@ -346,8 +348,8 @@ static const char *store_all(const target_c_access *s, int slot, const char *val
     case SHAPE_SCALAR:
         return target_emit_text(e, "%s = %s;", element(s, slot), value);
     case SHAPE_NEIGHBOURS:
-        return target_emit_text(e, "store_%s(%s, %s);", s->type, target_c_access_place(s, slot),
-                                value);
+        return target_emit_text(e, "%s_%s(%s, %s);", s->streams ? "stream" : "store", s->type,
+                                target_c_access_place(s, slot), value);
     case SHAPE_STRIDED:
         return target_emit_text(e, "store_stride_%s(%s, %s, %s);", s->type,
                                 target_c_access_place(s, slot), lane_stride(s), value);
@@ -381,11 +383,27 @@ static const char *store_slot(const target_c_access *s, int slot, const char *va
                             value);
 }
 
+/* Whole registers of neighbours. */
+static bool goes_past_caches(const target_c_access *s) {
+    const ir_op *owner = s->op->parent->owner;
+    bool guarded =
+        s->access->mask_kind != IR_MASK_NONE || (owner != NULL && owner->opcode == IR_WHEN);
+    return s->op->opcode == IR_STORE && s->access->policy == IR_POLICY_STREAM && !guarded &&
+           (s->shape == SHAPE_NEIGHBOURS || target_c_block_slots(s) > 0);
+}
+
+bool target_c_streams(target_emitter *emitter, const ir_op *op) {
+    target_c_access s = access_begin(emitter, op);
+    return goes_past_caches(&s);
+}
+
 void target_c_store(target_emitter *emitter, const ir_op *op) {
     target_c_access s = access_begin(emitter, op);
     const ir_value *value = ir_op_stored(op);
     hoist_base(&s, s.pointer, true);
     int block = target_c_block_slots(&s);
+    s.streams = goes_past_caches(&s);
+    emitter->streams = emitter->streams || s.streams;
     for (int slot = 0; block > 0 && slot < s.slots; slot += block)
         target_c_block_store(&s, slot, block);
     for (int slot = 0; block == 0 && slot < s.slots; slot++) {

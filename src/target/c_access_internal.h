@@ -40,6 +40,7 @@ typedef struct target_c_access {
     target_c_position index[IR_MAX_RANK], mask; /* what lanes and subgroups add */
     target_c_shape shape;
     int slots;
+    bool streams; /* a store whose vectors go past the caches */
 } target_c_access;
 
 /* ---- c_access.c ---- */

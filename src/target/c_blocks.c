@@ -167,7 +167,8 @@ void target_c_block_store(const target_c_access *access, int first, int count) {
     mix(s, vectors, count);
     for (int i = 0; i < count; i++) {
         if (s->access->mask_kind == IR_MASK_NONE)
-            target_emit_line(e, "store_%s(%s, %s);", s->type, plain_place(s, first, i), vectors[i]);
+            target_emit_line(e, "%s_%s(%s, %s);", s->streams ? "stream" : "store", s->type,
+                             plain_place(s, first, i), vectors[i]);
         else
             target_emit_line(e, "store_first_%s(%s, %s, %s);", s->type, s->pointer,
                              masked_place(s, first, i), vectors[i]);

@@ -180,9 +180,22 @@ const char *target_cuda_fill(const target_cuda_access *access, int slot) {
     return s->dtype == BASE_F32 ? "0.0f" : s->dtype == BASE_BOOL ? "false" : "0";
 }
 
+bool target_cuda_streams(const target_cuda_access *access) {
+    return access->access->policy == IR_POLICY_STREAM;
+}
+
+/* `load_once_f32(x + (at))`, `store_once_f32(y + (at), value)`; `value` NULL: a load. */
+static const char *streaming(const target_cuda_access *s, int slot, const char *value) {
+    const char *type = target_cuda_memory_type(s->e, s->dtype), *at = target_cuda_offset(s, slot);
+    return value == NULL ? target_emit_text(s->e, "load_once_%s(%s + (%s))", type, s->pointer, at)
+                         : target_emit_text(s->e, "store_once_%s(%s + (%s), %s)", type, s->pointer,
+                                            at, value);
+}
+
 const char *target_cuda_loaded(const target_cuda_access *access, int slot) {
     const target_cuda_access *s = access;
-    const char *element = target_cuda_element(s, slot);
+    const char *element =
+        target_cuda_streams(s) ? streaming(s, slot, NULL) : target_cuda_element(s, slot);
     const char *guard = target_cuda_guard(s, slot);
     if (s->dtype == BASE_BOOL)
         element = target_emit_text(s->e, "%s != 0", element);
@@ -210,10 +223,12 @@ const char *target_cuda_storing(const target_cuda_access *access, int slot) {
     const target_cuda_access *s = access;
     const char *guard = target_cuda_guard(s, slot);
     const char *value = target_emit_name(s->e, ir_op_stored(s->op), slot);
-    const char *element = target_cuda_element(s, slot);
-    if (guard == NULL)
-        return target_emit_text(s->e, "%s = %s;", element, value);
-    return target_emit_text(s->e, "if (%s) %s = %s;", guard, element, value);
+    const char *storing =
+        target_cuda_streams(s)
+            ? streaming(s, slot, value)
+            : target_emit_text(s->e, "%s = %s", target_cuda_element(s, slot), value);
+    return guard == NULL ? target_emit_text(s->e, "%s;", storing)
+                         : target_emit_text(s->e, "if (%s) %s;", guard, storing);
 }
 
 static bool is_alike(const ir_value *value) {

@@ -100,6 +100,8 @@ bool target_cuda_vector_is_alike(const target_cuda_access *access, int dimension
 const char *target_cuda_guard(const target_cuda_access *access, int slot);
 /* What a slot has that takes no part in a load. */
 const char *target_cuda_fill(const target_cuda_access *access, int slot);
+/* Loads and stores that leave the caches first. */
+bool target_cuda_streams(const target_cuda_access *access);
 /* What a slot has after the load, and the statement that stores it, with their guards. */
 const char *target_cuda_loaded(const target_cuda_access *access, int slot);
 const char *target_cuda_storing(const target_cuda_access *access, int slot);

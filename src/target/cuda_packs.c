@@ -192,8 +192,9 @@ static const char *pack_type(const target_cuda_access *s, int pack) {
 static void load_pack(const target_cuda_access *s, int first, int pack) {
     target_emitter *e = s->e;
     const char *type = pack_type(s, pack), *name = target_emit_fresh(e, "pack");
-    target_emit_line(e, "const %s %s = *(const %s *)(%s + (%s));", type, name, type, s->pointer,
-                     target_cuda_offset(s, first));
+    const char *once = target_cuda_streams(s) ? target_emit_text(e, "load_once_%s(", type) : "*";
+    target_emit_line(e, "const %s %s = %s(const %s *)(%s + (%s))%s;", type, name, once, type,
+                     s->pointer, target_cuda_offset(s, first), once[0] == '*' ? "" : ")");
     for (int i = 0; i < pack; i++)
         target_emit_line(e, "%s = %s;", target_emit_name(e, s->op->results[0], first + i),
                          part_of(s, name, i));
@@ -210,8 +211,12 @@ static void store_pack(const target_cuda_access *s, int first, int pack) {
     const char *type = pack_type(s, pack), *words = words_of(s, first, pack);
     if (pack * base_dtype_size(s->dtype) < PACK_WORD)
         words = target_emit_text(s->e, "(u16)(%s)", words);
-    target_emit_line(s->e, "*(%s *)(%s + (%s)) = %s{%s};", type, s->pointer,
-                     target_cuda_offset(s, first), type, words);
+    const char *place =
+        target_emit_text(s->e, "(%s *)(%s + (%s))", type, s->pointer, target_cuda_offset(s, first));
+    if (target_cuda_streams(s))
+        target_emit_line(s->e, "store_once_%s(%s, %s{%s});", type, place, type, words);
+    else
+        target_emit_line(s->e, "*%s = %s{%s};", place, type, words);
 }
 
 static void store_slots(const target_cuda_access *s, int first, int count) {

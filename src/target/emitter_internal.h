@@ -101,6 +101,7 @@ struct target_emitter {
     target_parameter *parameters;
     const char **symbols; /* names of the sizes */
     const char *group;
+    bool streams;                /* some store goes past the caches */
     const char *when;            /* inside `when`: the mask of the lanes that act; else NULL */
     base_location pending;       /* of the op being written; line 0 = its comment is written */
     int32_t comment_line;        /* of the last comment with a source line */
@@ -222,6 +223,8 @@ bool target_emit_is_integer(const ir_value *value, int64_t *integer);
 /* Loads and gets; stores and puts. */
 void target_c_load(target_emitter *emitter, const ir_op *op);
 void target_c_store(target_emitter *emitter, const ir_op *op);
+/* Whether a store goes past the caches. */
+bool target_c_streams(target_emitter *emitter, const ir_op *op);
 
 /* ---- c_position.c ---- */
 /* What an affine form adds by lane and subgroup, slots left out. */
@@ -256,6 +259,8 @@ const char *target_c_gather(const target_emitter *emitter, base_dtype dtype,
 /* ---- c.c ---- */
 void target_c_emit(base_arena *arena, const ir_module *const *modules, int count,
                    const machine *machine, target_source *sources);
+const char *target_c_ignores_policy(base_arena *arena, const ir_module *module, const ir_op *op,
+                                    const machine *machine);
 /* The type that a dtype has in registers. */
 base_dtype target_c_register_dtype(base_dtype dtype);
 /* The type of an element in memory. */

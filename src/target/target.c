@@ -51,11 +51,22 @@ static const char *cpu_supports(const ir_module *module, const ir_op *op, const 
     return target_supports_op(op, false, "groups of a cpu do not wait for each other");
 }
 
+/* Every load and store has a form with a policy. */
+static const char *cuda_ignores_policy(base_arena *arena, const ir_module *module, const ir_op *op,
+                                       const machine *on) {
+    (void)arena, (void)module, (void)op, (void)on;
+    return NULL;
+}
+
 static const target targets[] = {
-    {.name = "cpu", .supports = cpu_supports, .emit = target_c_emit},
+    {.name = "cpu",
+     .supports = cpu_supports,
+     .ignores_policy = target_c_ignores_policy,
+     .emit = target_c_emit},
     {.name = "cuda",
      .uses_conditions = true,
      .supports = target_cuda_supports,
+     .ignores_policy = cuda_ignores_policy,
      .emit = target_cuda_emit},
 };
 

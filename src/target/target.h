@@ -23,6 +23,9 @@ typedef struct target {
     bool uses_conditions;
     /* NULL when the target can run the op on the machine; else the reason. */
     const char *(*supports)(const ir_module *module, const ir_op *op, const machine *machine);
+    /* Why the policy `stream` of a load or store does not reach the machine; NULL: it does. */
+    const char *(*ignores_policy)(base_arena *arena, const ir_module *module, const ir_op *op,
+                                  const machine *machine);
     /* Deterministic, readable text with source lines in comments and the plan hash at the end. The
      * modules are the launches of one dispatch, with different names: their entry points stand in
      * one text. sources[i]: that of module i. */

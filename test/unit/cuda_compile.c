@@ -1,7 +1,8 @@
 /* The cuda target's text is what the run-time compiler takes without a word: every example, for
  * both machines and both families of plans, rows that share a subgroup or a group, and random
  * thread programs on teams of every width. Row plans keep their slots in registers: the compiler's
- * log says that nothing spills. For sm_90 also the variant under all conditions that help.
+ * log says that nothing spills. For sm_90 also the variant under all conditions that help. Policies
+ * of accesses arrive in its PTX, in every type and width.
  *
  * Skips where the run-time compiler (libnvrtc) is not installed. No device is asked.
  *
@@ -35,6 +36,8 @@ typedef struct nvrtc {
     int (*compile)(void *, int, const char *const *);
     int (*log_size)(void *, size_t *);
     int (*log)(void *, char *);
+    int (*ptx_size)(void *, size_t *);
+    int (*ptx)(void *, char *);
     int (*destroy)(void **);
 } nvrtc;
 
@@ -50,10 +53,9 @@ static bool nvrtc_open(nvrtc *n) {
     const struct {
         const char *name;
         void *slot;
-    } symbols[] = {{"nvrtcCreateProgram", &n->create},
-                   {"nvrtcCompileProgram", &n->compile},
-                   {"nvrtcGetProgramLogSize", &n->log_size},
-                   {"nvrtcGetProgramLog", &n->log},
+    } symbols[] = {{"nvrtcCreateProgram", &n->create},       {"nvrtcCompileProgram", &n->compile},
+                   {"nvrtcGetProgramLogSize", &n->log_size}, {"nvrtcGetProgramLog", &n->log},
+                   {"nvrtcGetPTXSize", &n->ptx_size},        {"nvrtcGetPTX", &n->ptx},
                    {"nvrtcDestroyProgram", &n->destroy}};
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *symbol = dlsym(library, symbols[i].name);
@@ -65,8 +67,17 @@ static bool nvrtc_open(nvrtc *n) {
 
 static nvrtc compiler;
 
-/* The log of a compilation that must succeed. */
-static char *compile_text(const char *text, const machine *m, const char *what) {
+static char *ptx_of(void *program) {
+    size_t size = 0;
+    assert_int_equal(compiler.ptx_size(program, &size), 0);
+    char *ptx = calloc(1, size + 1);
+    assert_non_null(ptx);
+    assert_int_equal(compiler.ptx(program, ptx), 0);
+    return ptx;
+}
+
+/* The log of a compilation that must succeed; *ptx, unless NULL: what it made. */
+static char *compile_to_ptx(const char *text, const machine *m, const char *what, char **ptx) {
     const char *const options[] = {strcmp(m->name, "sm_90") == 0 ? "-arch=sm_90a" : "-arch=sm_80",
                                    "-fmad=false", "--ptxas-options=-v"};
     void *program = NULL;
@@ -77,12 +88,18 @@ static char *compile_text(const char *text, const machine *m, const char *what) 
     char *log = calloc(1, size + 1);
     assert_non_null(log);
     assert_int_equal(compiler.log(program, log), 0);
+    if (status == 0 && ptx != NULL)
+        *ptx = ptx_of(program);
     compiler.destroy(&program);
     if (status != 0) {
         fprintf(stderr, "%s\n%s\n", text, log);
         fail_msg("%s is not compiled for %s", what, m->name);
     }
     return log;
+}
+
+static char *compile_text(const char *text, const machine *m, const char *what) {
+    return compile_to_ptx(text, m, what, NULL);
 }
 
 static const machine *const *machines(void) {
@@ -273,6 +290,78 @@ static void launches_of_split_rows_are_compiled(void **state) {
     assert_int_equal(compiled, 4);
 }
 
+/* ---- policies ---- */
+
+enum { POLICY_WIDTHS = 5 }; /* 1, 2, 4, 8 and 16 elements */
+
+/* Loads and stores of one type in all widths, all of them streaming. */
+static target_source streaming_source(base_arena *arena, const char *dtype, const machine *m) {
+    base_text text;
+    base_text_init(&text, arena);
+    base_text_format(&text,
+                     "kernel @k(%%x: in %s[65536], %%y: inout %s[65536]) level thread\n"
+                     "  team 32\n  subgroup 32\n  machine \"sm_90\"\n  groups 1\n{\n",
+                     dtype, dtype);
+    for (int i = 0; i < POLICY_WIDTHS; i++) {
+        int width = 1 << i;
+        char words[32] = "";
+        if (width > 1)
+            snprintf(words, sizeof words, " width=%d", width);
+        base_text_format(&text, "%%b%d = constant %d : i64\n", i, i * 4096);
+        base_text_format(&text,
+                         "%%t%d = load %%x[%%b%d + lane*%d + slot*1]%s policy=stream : %s(%d)\n", i,
+                         i, width, words, dtype, width);
+        base_text_format(&text,
+                         "store %%y[%%b%d + lane*%d + slot*1], %%t%d injective%s policy=stream\n",
+                         i, width, i, words);
+    }
+    base_text_string(&text, "}\n");
+    base_diagnostics diagnostics;
+    base_diagnostics_init(&diagnostics, arena);
+    base_source source = {.name = "k.ir", .text = text.bytes, .length = (size_t)text.length};
+    ir_module *module = text_ir_parse(arena, &source, &diagnostics);
+    if (module == NULL)
+        fail_msg("%s: %s", text.bytes, diagnostics.items[0].message);
+    return target_emit(target_find("cuda"), arena, module, m);
+}
+
+static int count_of(const char *text, const char *word) {
+    int count = 0;
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word))
+        count++;
+    return count;
+}
+
+/* As many with the hint as there are at all: what has no hint is a load of arguments. */
+static void check_ptx(const char *ptx, const char *dtype) {
+    int loads = count_of(ptx, "ld.global"), stores = count_of(ptx, "st.global");
+    int wide = count_of(ptx, "ld.global.cs.v4") + count_of(ptx, "st.global.cs.v4");
+    if (loads < POLICY_WIDTHS || stores < POLICY_WIDTHS ||
+        count_of(ptx, "ld.global.cs.") != loads || count_of(ptx, "st.global.cs.") != stores ||
+        wide < 2 || strstr(ptx, ".nc") != NULL)
+        fail_msg("%s: %d loads, %d stores, %d wide ones in\n%s", dtype, loads, stores, wide, ptx);
+}
+
+static void policies_arrive_in_every_type_and_width(void **state) {
+    (void)state;
+    static const char *const dtypes[] = {"f32", "f16", "bf16", "i32", "u32",
+                                         "i64", "i8",  "u8",   "bool"};
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        base_arena arena;
+        jmp_buf exhausted;
+        char *ptx = NULL;
+        base_arena_init(&arena, base_allocator_default(), &exhausted);
+        const machine *m = machines()[i % 2];
+        char *log = compile_to_ptx(streaming_source(&arena, dtypes[i], m).text, m, dtypes[i], &ptx);
+        if (strstr(log, "warning") != NULL)
+            fail_msg("%s: %s", dtypes[i], log);
+        check_ptx(ptx, dtypes[i]);
+        free(ptx);
+        free(log);
+        base_arena_free(&arena);
+    }
+}
+
 /* ---- random programs ---- */
 
 static void compile_program(uint64_t seed, const machine *m) {
@@ -311,6 +400,7 @@ int main(void) {
         cmocka_unit_test(every_example_is_compiled_without_a_word),
         cmocka_unit_test(rows_that_share_a_team_are_compiled),
         cmocka_unit_test(launches_of_split_rows_are_compiled),
+        cmocka_unit_test(policies_arrive_in_every_type_and_width),
         cmocka_unit_test(random_programs_are_compiled),
     };
     if (!nvrtc_open(&compiler)) {

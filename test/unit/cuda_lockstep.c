@@ -1,8 +1,8 @@
 /* The cuda text of every example computes the simulator's bytes, NaN payloads aside: in each of its
  * types, with aligned and ragged rows, of a known and an open width, by both families of plans, and
- * by plans whose rows share a subgroup or a group. Of the variants of a kernel that one runs whose
- * conditions the arrays meet. The text runs on the host (cuda_lockstep.h); what stands beside the
- * rows of an output stays as it was.
+ * by plans whose rows share a subgroup or a group, or whose accesses stream. Of the variants of a
+ * kernel that one runs whose conditions the arrays meet. The text runs on the host
+ * (cuda_lockstep.h); what stands beside the rows of an output stays as it was.
  *
  * Skips where no C++ compiler is installed: then the tests of emitted text do not run cuda's
  * either.
@@ -35,7 +35,10 @@ typedef struct example_case {
     planner_family family;
     int offset;                  /* elements from an aligned address to the first of each tensor */
     const char *rows, *elements; /* digits in place of those of the plan; NULL: the plan's */
+    const char *set;             /* of the plan; NULL: nothing */
 } example_case;
+
+#define STREAM "policy=stream"
 
 static const example_case cases[] = {
     {.dtype = BASE_F32, .width = 1009, .known = true, .family = PLANNER_ROW},
@@ -47,12 +50,18 @@ static const example_case cases[] = {
     {.dtype = BASE_F16, .width = 1024, .known = true, .family = PLANNER_ROW},
     {.dtype = BASE_F32, .width = 4100, .family = PLANNER_ROW},
     {.dtype = BASE_F32, .width = 1009, .pad = 3, .known = true, .offset = 4, .family = PLANNER_ROW},
-    {BASE_F32, 60, 0, false, PLANNER_ROW, 0, "lane 4 | group *", "slot 4 | lane 8 | step *"},
-    {BASE_F16, 21, 1, false, PLANNER_ROW, 1, "lane 16 | subgroup 2 | group *", "lane 2 | step *"},
-    {BASE_F32, 300, 0, false, PLANNER_ROW, 0, "subgroup 4 | group *", "slot 4 | lane 32 | step *"},
+    {BASE_F32, 60, 0, false, PLANNER_ROW, 0, "lane 4 | group *", "slot 4 | lane 8 | step *", NULL},
+    {BASE_F16, 21, 1, false, PLANNER_ROW, 1, "lane 16 | subgroup 2 | group *", "lane 2 | step *",
+     NULL},
+    {BASE_F32, 300, 0, false, PLANNER_ROW, 0, "subgroup 4 | group *", "slot 4 | lane 32 | step *",
+     NULL},
     {BASE_BF16, 400, 0, false, PLANNER_ROW, 0, "subgroup 2 | group *",
-     "slot 4 | lane 32 | subgroup 3 | step *"},
-    {BASE_F32, 90, 0, false, PLANNER_ROW, 0, "group 2 | step *", "slot 2 | lane 32 | step *"},
+     "slot 4 | lane 32 | subgroup 3 | step *", NULL},
+    {BASE_F32, 90, 0, false, PLANNER_ROW, 0, "group 2 | step *", "slot 2 | lane 32 | step *", NULL},
+    {.dtype = BASE_F32, .width = 1009, .known = true, .set = STREAM},
+    {.dtype = BASE_F16, .width = 1024, .known = true, .offset = 1, .set = STREAM},
+    {.dtype = BASE_BF16, .width = 4100, .set = STREAM},
+    {.dtype = BASE_F32, .width = 77, .pad = 3, .family = PLANNER_FALLBACK, .set = STREAM},
 };
 
 enum { CASES = sizeof cases / sizeof cases[0] };
@@ -202,7 +211,8 @@ static bool compile_case(const base_source *source, const example_case *c, array
                                   .integer = c->width,
                                   .number = c->width}};
     bool sized = c->known && strstr(source->text, ", N]") != NULL;
-    const planner_options bits = {.portable = true}; /* native forms have bits of their own */
+    const planner_options bits = {.portable = true,
+                                  .set = c->set}; /* native forms have bits of their own */
     compile_request request = {.source = source,
                                .arguments = arguments,
                                .argument_count = sized ? 2 : 1,
@@ -244,6 +254,8 @@ static void run_case(const base_source *source, const example_case *c, arrays *a
     assert_int_equal(
         sim_thread_run(&result.arena, result.module, a->expected, a->words, &options, &diagnostics),
         SIM_OK);
+    bool streams = strstr(result.source_text, "store_once_") != NULL;
+    assert_int_equal(streams, c->set != NULL);
     lockstep_kernel kernel;
     assert_true(lockstep_open(&kernel, &result.arena, result.module, machine_find("sm_90")));
     lockstep_call(&kernel, a->got, a->words, 0, sim_thread_groups(result.module, a->words));

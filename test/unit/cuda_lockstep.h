@@ -40,7 +40,20 @@ static inline void lockstep_replace(base_text *out, const char *text) {
         {"extern __shared__ __align__(16) char scratch[];",
          "char *const scratch = lockstep_scratch;"},
     };
+    /* Where these begin a statement, it is one with this meaning, up to the end of its line. */
+    static const struct {
+        const char *from, *to;
+    } lines[] = {
+        {"asm volatile(\"ld.global.cs.", "r = *p;"},
+        {"asm volatile(\"st.global.cs.", "*p = a;"},
+    };
     while (*text != '\0') {
+        for (size_t k = 0; k < sizeof lines / sizeof lines[0]; k++) {
+            if (strncmp(text, lines[k].from, strlen(lines[k].from)) == 0) {
+                base_text_string(out, lines[k].to);
+                text += strcspn(text, "\n");
+            }
+        }
         size_t i = 0;
         while (i < sizeof rows / sizeof rows[0] &&
                strncmp(text, rows[i].from, strlen(rows[i].from)) != 0)

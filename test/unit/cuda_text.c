@@ -52,6 +52,31 @@ static const text_case cases[] = {
      ": f32(2)\nstore %y[lane*2 + slot*1], %r injective\n",
      {"x_whole && at + 1 < 50", "r_1 = at + 1 < 50 ? x[at + 1] : 0.0f;"},
      NULL},
+    /* what is read or written once */
+    {32,
+     32,
+     "%t = load %x[lane*4 + slot*1] width=4 policy=stream : f32(4)\nstore %y[lane*4 + slot*1], %t "
+     "injective width=4 policy=stream\n",
+     {"const pack16 pack = load_once_pack16((const pack16 *)(x + (at)));",
+      "t_3 = load_once_f32(x + (at + 3));", "store_once_pack16((pack16 *)(y + (at)), pack16{",
+      "store_once_f32(y + (at + 3), t_3);"},
+     " = *(const pack16"},
+    {32,
+     32,
+     "%n = constant 50 : i64\n%r = load %x[lane*2 + slot*1] mask=lane*2 + slot*1 < %n "
+     "policy=stream "
+     ": f32(2)\nstore %y[lane*2 + slot*1], %r injective mask=lane*2 + slot*1 < %n policy=stream\n",
+     {"r_1 = at + 1 < 50 ? load_once_f32(x + (at + 1)) : 0.0f;",
+      "if (at + 1 < 50) store_once_f32(y + (at + 1), r_1);"},
+     "? x["},
+    /* of a tensor that is stored too the loads stay where they are: volatile, memory clobbered */
+    {32,
+     32,
+     "%t = load %y[lane*1] policy=stream : f32(1)\n%r = add %t, %t : f32(1)\n"
+     "store %y[lane*1], %r injective policy=stream\n",
+     {"asm volatile(\"ld.global.cs.f32 %0, [%1];\" : \"=f\"(r) : \"l\"(p) : \"memory\");",
+      "asm volatile(\"st.global.cs.f32 [%0], %1;\" : : \"l\"(p), \"f\"(a) : \"memory\");"},
+     "global.nc"},
     /* past 32 bits what a lane adds has 64 */
     {32,
      32,

@@ -1,5 +1,6 @@
-/* The cpu target's loads and stores: every shape of address under every mask, on arrays that end
- * at a page which must not be touched, with wild indices in the lanes that take no part. */
+/* The cpu target's loads and stores: every shape of address under every mask, and with the policy
+ * `stream`, on arrays that end at a page which must not be touched, with wild indices in the lanes
+ * that take no part. */
 #include "emit_fixture.h"
 
 #include <sys/mman.h>
@@ -17,6 +18,7 @@ typedef struct access_case {
 static const access_case shapes[] = {
     {"same", {1, 2}, {0, 0}, {1, 3}, -1},
     {"neighbours", {1, 2}, {0, 1}, {0, 16}, -1},
+    {"aligned neighbours", {0, 0}, {0, 1}, {0, 16}, -1},
     {"neighbours by rows", {0, 0}, {0, 1}, {1, 0}, -1},
     {"strided", {0, 3}, {1, 0}, {0, 1}, -1},
     {"strided both", {0, 0}, {1, 2}, {16, 1}, -1},
@@ -26,6 +28,7 @@ static const access_case shapes[] = {
 
 typedef enum mask_case {
     MASK_NONE,
+    MASK_STREAM, /* none, and the policy */
     MASK_COUNT,
     MASK_SLOTS,
     MASK_EVERY,
@@ -59,7 +62,7 @@ static bool case_acts(const memory_test *t, mask_case mask, int lane, int slot) 
         return t->bits[slot * t->lanes + lane] != 0;
     if (mask == MASK_IF)
         return t->condition != 0;
-    return mask == MASK_NONE ||
+    return mask == MASK_NONE || mask == MASK_STREAM ||
            lane * mask_strides[mask][0] + slot * mask_strides[mask][1] < t->count;
 }
 
@@ -112,7 +115,8 @@ static ir_access *build_access(kernel_parts *k, const access_case *c, mask_case 
         if (c->vector == d)
             index->vector = operand_add(operands, count, mask == MASK_BITS ? k->wild : k->vectors);
     }
-    if (mask == MASK_NONE)
+    access->policy = mask == MASK_STREAM ? IR_POLICY_STREAM : IR_POLICY_DEFAULT;
+    if (mask == MASK_NONE || mask == MASK_STREAM)
         return access;
     bool range = mask != MASK_BITS && mask != MASK_IF;
     access->mask_kind = range ? IR_MASK_RANGE : IR_MASK_BITS;
@@ -159,7 +163,7 @@ static void build_kernel(kernel_parts *k, const memory_test *t) {
             emit_fixture_store(f, x, access, operand_count, operands, k->values);
             continue;
         }
-        if (i % MASKS != MASK_NONE && i % 2 == 0) /* the others are filled with zero */
+        if (access->mask_kind != IR_MASK_NONE && i % 2 == 0) /* the others are filled with zero */
             access->fill = operand_add(operands, &operand_count, k->fill);
         ir_op *load = emit_fixture_load(f, x, access, operand_count, operands,
                                         ir_type_slots(t->dtype, SLOTS));
