@@ -186,6 +186,9 @@ static void write_accesses(base_json *json, const compile_report *report, bool s
         base_json_integer(json, "in_loops", row->looped);
         base_json_bool(json, "uniform", row->uniform);
         base_json_bool(json, "waits", row->waits);
+        base_json_string(json, "policy", ir_policy_name(row->policy));
+        base_json_integer(json, "obeyed", row->obeyed);
+        base_json_string(json, "ignored", row->ignored);
         base_json_close(json);
     }
     base_json_close(json);

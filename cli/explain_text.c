@@ -9,6 +9,8 @@
  */
 #include "explain.h"
 
+#include "ir/print.h"
+
 #include <string.h>
 
 enum { LABEL = 12, PLAN_COLUMN = 72, VALUES_WIDTH = 72, LONG_LAYOUT = 44 };
@@ -328,6 +330,21 @@ static void write_reductions(page *p) {
 
 /* ---- memory ---- */
 
+/* A line of its own below the access. */
+static void write_policy(page *p, const compile_report_access *row) {
+    if (row->policy == IR_POLICY_DEFAULT)
+        return;
+    begin_line(p, 2);
+    base_text_format(p->out, "policy %s ", ir_policy_name(row->policy));
+    if (row->ignored == NULL)
+        base_text_string(p->out, "obeyed");
+    else if (row->obeyed == 0)
+        base_text_format(p->out, "ignored: %s", row->ignored);
+    else
+        base_text_format(p->out, "obeyed by %lld: %s", (long long)row->obeyed, row->ignored);
+    end_line(p);
+}
+
 static void write_accesses(page *p) {
     const compile_report *report = p->report;
     int width = 0;
@@ -358,6 +375,7 @@ static void write_accesses(page *p) {
         if (row->waits)
             base_text_format(p->out, ", waiting in %s", row->tensor);
         end_line(p);
+        write_policy(p, row);
     }
 }
 

@@ -82,6 +82,9 @@ typedef struct compile_report_access {
     int64_t looped;           /* of both together: in loops */
     int64_t guards;           /* that a worker (a lane) meets in one sweep: analysis/guards.h */
     bool uniform;             /* all threads access the same element */
+    ir_policy policy;         /* that the plan asks for */
+    int64_t obeyed;           /* of both together: whose policy, if not the default, is emitted */
+    const char *ignored;      /* why that of others is not; NULL: it is for all */
 } compile_report_access;
 
 /* A part of an address: what it adds to the index of a dimension. */

@@ -10,6 +10,7 @@
  */
 #include "analysis/guards.h"
 #include "compile/report_internal.h"
+#include "target/target.h"
 
 #include <string.h>
 
@@ -67,6 +68,24 @@ static void add_indices(access_scan *scan, const ir_op *op) {
     }
 }
 
+/* Why the machine's target emits the op as if it had no policy; NULL: it does not. */
+static const char *ignored_policy(const report_state *state, const ir_op *op) {
+    const machine *device = state->report->machine;
+    const target *emitter = target_find(device->target);
+    return emitter == NULL ? "nothing is emitted for this machine yet"
+                           : emitter->ignores_policy(state->arena, state->thread, op, device);
+}
+
+static void count_policy(const report_state *state, const ir_op *op, int64_t count,
+                         compile_report_access *row) {
+    if (op->attributes.access->policy == IR_POLICY_DEFAULT)
+        return;
+    row->policy = op->attributes.access->policy;
+    const char *ignored = ignored_policy(state, op);
+    row->obeyed += ignored == NULL ? count : 0;
+    row->ignored = ignored != NULL ? ignored : row->ignored;
+}
+
 static void count_access(const report_state *state, const ir_op *op, compile_report_access *row) {
     const ir_access *access = op->attributes.access;
     int slots = report_access_slots(op);
@@ -82,6 +101,7 @@ static void count_access(const report_state *state, const ir_op *op, compile_rep
     row->guarded += guards > 0 ? count : 0;
     row->looped += report_in_loop(op) ? count : 0;
     row->uniform = row->uniform || slots == 0;
+    count_policy(state, op, count, row);
 }
 
 static bool scan_op(void *pointer, ir_op *op) {
