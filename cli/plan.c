@@ -200,8 +200,10 @@ int cli_plan(const cli_options *options) {
     int status = cli_job_open(&job, options, NULL);
     if (status == CLI_EXIT_OK)
         status = cli_job_arguments(&job);
+    /* A plan that was given is obeyed or refused here too, not just read. */
+    compile_stage stage = job.plan.text != NULL ? COMPILE_TO_MAPPED : COMPILE_TO_PLAN;
     if (status == CLI_EXIT_OK)
-        status = cli_job_compile(&job, COMPILE_TO_PLAN, true);
+        status = cli_job_compile(&job, stage, true);
     if (status == CLI_EXIT_OK)
         status = print_plan(&job);
     cli_job_close(&job);

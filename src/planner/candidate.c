@@ -210,8 +210,8 @@ int64_t planner_budget(const machine *device, int64_t threads) {
 
 static const planner_refusal_row refusal_rows[] = {
     [PLANNER_LEGAL] = {"", "", ""},
-    [PLANNER_REFUSED_LANES] = {"lanes", "workers",
-                               "a power of two up to the subgroup, or whole subgroups"},
+    [PLANNER_REFUSED_LANES] =
+        {"lanes", "workers", "a power of two up to the subgroup, or whole subgroups; one on a cpu"},
     [PLANNER_REFUSED_GROUP] = {"group", "threads of a group", "at most"},
     [PLANNER_REFUSED_VECTOR] = {"vector", "neighbours of a worker", "1, 2, 4 or 8"},
     [PLANNER_REFUSED_UNROLL] = {"unroll", "chunks of a step", "1 to 16"},

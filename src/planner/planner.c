@@ -243,6 +243,17 @@ static void refuse_row(const planner_state *state, const planner_admission *admi
     diagnostic->hint = "the fallback plan runs several programs side by side";
 }
 
+/* The text leaves nothing to choose; a setting would not be looked at. */
+static void refuse_settings(const planner_state *state, const char *set,
+                            base_diagnostics *diagnostics) {
+    base_location place = {.source = state->module->source};
+    base_diagnostic *d = base_diagnostics_add(
+        diagnostics, "row-plan-refused", place,
+        "kernel %s has no row plan: its text fixes who owns what", state->module->name);
+    d->found = base_diagnostics_text(diagnostics, "%.80s", set);
+    d->expected = "no setting, where the kernel has layouts";
+}
+
 static void refuse_price(const planner_search *search, const planner_candidate *legal,
                          base_diagnostic *d, base_diagnostics *diagnostics) {
     d->found = base_diagnostics_text(diagnostics, "facts that the model %s does not have",
@@ -259,6 +270,10 @@ static void refuse_choice(const planner_state *state, const planner_search *sear
     base_diagnostic *d =
         base_diagnostics_add(diagnostics, "plan-set", place, "no plan of kernel %s is so: %s",
                              state->module->name, options->set != NULL ? options->set : "any");
+    if (search->count == 0 && options->set != NULL) {
+        d->found = "chunks of a step, of a row that has no steps [unroll]";
+        d->expected = "chunk=step, or u=1";
+    }
     for (int64_t i = search->count - 1; i >= 0; i--) {
         const planner_candidate *c = &search->candidates[i];
         const planner_refusal_row *row = planner_refusal_describe(c->refusal);
@@ -351,6 +366,10 @@ ir_plan *planner_choose(base_arena *arena, const ir_module *module, const machin
     state->axes = analysis_axes_find(arena, module);
     state->sweeps = analysis_sweeps_find(arena, module, &state->axes);
     state->owners = planner_owners_are_fixed(state);
+    if (state->owners && options.set != NULL) {
+        refuse_settings(state, options.set, diagnostics);
+        return NULL;
+    }
     if (state->owners || family == PLANNER_FALLBACK) {
         report->kind = state->owners ? PLANNER_BY_TEXT : PLANNER_BY_REQUEST;
         return state->owners ? write_plan(state, NULL) : plan_fallback(state);

@@ -53,20 +53,24 @@ static const struct {
 };
 enum { NUMBER_KEYS = sizeof number_keys / sizeof number_keys[0] };
 
-static bool refuse_setting(base_diagnostics *diagnostics, const char *word, size_t length,
-                           const char *expected) {
-    base_diagnostic *d = base_diagnostics_add(diagnostics, "plan-set", (base_location){0},
-                                              "a setting of the plan cannot be read");
+static bool refuse_setting(base_diagnostics *diagnostics, const char *message, const char *word,
+                           size_t length, const char *expected) {
+    base_diagnostic *d =
+        base_diagnostics_add(diagnostics, "plan-set", (base_location){0}, "%s", message);
     d->found = base_diagnostics_text(diagnostics, "%.*s", (int)(length < 80 ? length : 80), word);
     d->expected = expected;
     return false;
+}
+
+static int lower(char c) {
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
 static bool same_word(const char *word, size_t length, const char *other) {
     if (strlen(other) != length)
         return false;
     for (size_t i = 0; i < length; i++)
-        if ((word[i] >= 'A' && word[i] <= 'Z' ? word[i] - 'A' + 'a' : word[i]) != other[i])
+        if (lower(word[i]) != other[i])
             return false;
     return true;
 }
@@ -108,21 +112,39 @@ static bool set_number(planner_setting *setting, const char *key, size_t key_len
     return false;
 }
 
+/* The key of a word stands in one before it, which it would contradict. */
+static bool is_repeated(const char *text, const char *word, size_t key) {
+    for (const char *before = text; before < word; before += strcspn(before, ",") + 1) {
+        size_t same = 0;
+        while (same <= key && lower(before[same]) == lower(word[same]))
+            same++;
+        if (same > key)
+            return true;
+    }
+    return false;
+}
+
 bool planner_setting_parse(const char *text, planner_setting *setting,
                            base_diagnostics *diagnostics) {
     *setting = (planner_setting){.stepped = -1, .keeping = -1};
     for (const char *word = text != NULL ? text : ""; *word != '\0';) {
         size_t length = strcspn(word, ","), key = strcspn(word, "=");
+        if (key < length && is_repeated(text, word, key))
+            return refuse_setting(diagnostics, "a setting of the plan is given twice", word, length,
+                                  "each of them once");
         bool good =
             key < length && (set_number(setting, word, key, word + key + 1, length - key - 1) ||
                              set_word(setting, word, key, word + key + 1, length - key - 1));
         if (!good)
             return refuse_setting(
-                diagnostics, word, length,
+                diagnostics, "a setting of the plan cannot be read", word, length,
                 "w, s, v, u, p or g and a number, chunk=slot or step, keep=mixed, registers, "
                 "again, output, private or nothing, policy=default or stream; with commas between");
         word += length + (word[length] == ',');
     }
+    if (setting->workers != 0 && setting->subgroups != 0)
+        return refuse_setting(diagnostics, "two settings of the plan count the same", text,
+                              strlen(text), "w, all workers of a program, or s, their subgroups");
     return true;
 }
 

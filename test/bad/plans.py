@@ -104,10 +104,10 @@ def case(name, good, why=""):
     failures += not good
 
 
-def emit(plan):
+def emit(plan, command="emit"):
     path = SCRATCH / "edited.plan"
     path.write_bytes(plan if isinstance(plan, bytes) else plan.encode())
-    done = subprocess.run([CROFT, "emit", SCRATCH / "k.croft", "N=1000", *MACHINE, "--plan", path],
+    done = subprocess.run([CROFT, command, SCRATCH / "k.croft", "N=1000", *MACHINE, "--plan", path],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
     return done.returncode, done.stderr.decode("utf-8", "replace")
 
@@ -125,6 +125,8 @@ def check_edits(plan):
         result = emit(edited)
         on_a_line = re.search(rf"(edited\.plan|k\.croft):\d+:\d+: error: .*\[{slug}\]", result[1])
         case(name, edited != plan and result[0] == 3 and sound(result) and on_a_line, result)
+        printed = emit(edited, "plan")
+        case(f"{name}_is_not_printed", printed == result, printed)
 
 
 def check_legal_edits(plan):

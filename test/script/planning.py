@@ -12,6 +12,7 @@ import command
 from command import case, croft
 
 SOFTMAX = "examples/softmax.croft"
+TRANSPOSE8 = "examples/transpose8.croft"
 GPU = ["--machine", "sm_90"]
 OUT = command.SCRATCH / "y.npy"
 random.seed(command.SEED)
@@ -64,6 +65,13 @@ def check_refusals():
             ("cpu_vector", ["N=100", "--machine", "cpu-avx2", "--set", "v=2"], "[vector]"),
             ("runtime_width", [*GPU, "--set", "chunk=slot"], "[runtime-width]"),
             ("one_step", ["N=100", *GPU, "--set", "w=128,chunk=step"], "[steps]"),
+            ("steps_of_slots", ["N=100", "--set", "chunk=slot,u=2"], "[unroll]"),
+            ("number_twice", ["N=4096", *GPU, "--set", "w=32,v=4,W=64"], "W=64"),
+            ("chunk_twice", ["N=4096", *GPU, "--set", "chunk=slot,chunk=step"], "given twice"),
+            ("rule_twice", ["N=4096", *GPU, "--set", "keep=again,keep=again"], "given twice"),
+            ("policy_twice", ["N=4096", *GPU, "--set", "policy=default,policy=stream"],
+             "given twice"),
+            ("workers_and_subgroups", ["N=4096", *GPU, "--set", "s=8,w=32"], "count the same"),
             ("unknown_key", ["N=100", "--set", "q=1"], "q=1"),
             ("no_number", ["N=100", "--set", "w=many"], "w=many"),
             ("unknown_policy", ["N=100", "--set", "policy=keep"], "policy=keep"),
@@ -78,6 +86,8 @@ def check_refusals():
         run = croft("plan", scalars, *GPU, *words)
         refused = run.code == 3 and "row-plan-refused" in run.text
         case(f"no_silent_fallback_{words[1]}", refused, run)
+    run = croft("plan", TRANSPOSE8, *GPU, "--set", "w=32")
+    case("no_setting_of_fixed_owners", run.code == 3 and "row-plan-refused" in run.text, run)
     run = croft("plan", scalars, *GPU, "--all")
     case("nothing_to_list", run.code == 3 and "no axis of elements" in run.text, run)
     for words in (["--plan", "fallback", "--set", "w=32"], ["--model", "best"], ["--json"],
