@@ -222,7 +222,9 @@ static const planner_refusal_row refusal_rows[] = {
                                  "a width that is known, for chunks in slots"},
     [PLANNER_REFUSED_SLOTS] = {"slots", "slots of a worker", "at most"},
     [PLANNER_REFUSED_STEPS] = {"steps", "chunks to walk", "more than a step holds"},
-    [PLANNER_REFUSED_ORDER] = {"order", "subgroups, under a canonical reduction", "a power of two"},
+    [PLANNER_REFUSED_ORDER] = {"order",
+                               "subgroups, or chunks of a step, under a canonical reduction",
+                               "a power of two"},
     [PLANNER_REFUSED_PARTS] = {"parts", "parts of a row", "a power of two, at most"},
     [PLANNER_REFUSED_PARTS_ORDER] = {"parts-order",
                                      "parts of a row, whose reductions have an order of their own",
@@ -321,8 +323,9 @@ static bool refuse_steps(const planner_program *program, const planner_candidate
 static bool refuse_order(const planner_program *program, const planner_candidate *c, int64_t *found,
                          int64_t *limit) {
     (void)limit;
-    *found = c->subgroups;
-    return program->canonical && !is_power(c->subgroups);
+    bool chunks = is_power(c->subgroups) && c->stepped;
+    *found = chunks ? c->unroll : c->subgroups;
+    return program->canonical && !is_power(*found);
 }
 
 /* At least a chunk for each. */

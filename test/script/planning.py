@@ -66,6 +66,8 @@ def check_refusals():
             ("runtime_width", [*GPU, "--set", "chunk=slot"], "[runtime-width]"),
             ("one_step", ["N=100", *GPU, "--set", "w=128,chunk=step"], "[steps]"),
             ("steps_of_slots", ["N=100", "--set", "chunk=slot,u=2"], "[unroll]"),
+            ("chunks_of_a_strict_step", ["N=4096", *GPU, "--strict", "--set", "u=3,chunk=step"],
+             "3 subgroups, or chunks of a step, under a canonical reduction [order]"),
             ("number_twice", ["N=4096", *GPU, "--set", "w=32,v=4,W=64"], "W=64"),
             ("chunk_twice", ["N=4096", *GPU, "--set", "chunk=slot,chunk=step"], "given twice"),
             ("rule_twice", ["N=4096", *GPU, "--set", "keep=again,keep=again"], "given twice"),
