@@ -22,7 +22,6 @@
 typedef struct plan_state {
     split_state *split;
     const ir_module *module;
-    split_launch launch;
     analysis_axes axes;
     ir_plan *plan;
     int *origin;          /* by axis of the launch: that of the kernel, -1 none */
@@ -188,7 +187,7 @@ static void add_keeps(plan_state *p) {
 }
 
 ir_plan *split_plan(split_state *state, ir_module *module, split_launch launch, int *axis) {
-    plan_state p = {.split = state, .module = module, .launch = launch};
+    plan_state p = {.split = state, .module = module};
     ir_region body = module->body, kernel = state->tile->body;
     p.kept = BASE_NEW_ARRAY(state->arena, const char *, module->next_value + 1);
     ir_region_walk(&kernel, visit_kept, &p);

@@ -70,7 +70,6 @@ static void set_sizes(planner_program *program, const int64_t *sizes) {
         else if (!size->taken)
             size->value = class_of(sizes[i]);
         program->values[i] = size->value;
-        program->programs_taken = program->programs_taken || (counts[i] && size->taken);
     }
     int64_t programs = 1;
     for (int i = 0; i < module->program_count; i++) {

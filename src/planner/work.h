@@ -93,7 +93,6 @@ typedef struct planner_program {
     planner_size *sizes;      /* by symbol */
     int64_t *values;          /* the same, as layout_extent_evaluate takes them */
     int64_t programs;         /* of the class: a power of two, or as many as fill any machine */
-    bool programs_taken;      /* not from the call */
     bool trips_taken;         /* a loop whose bounds only the data knows counts once */
     planner_obstacle packing; /* why programs may not share a group */
     bool canonical;           /* a reduction of the lane axis has the canonical order */
