@@ -215,7 +215,8 @@ typedef struct croft_prepare_options {
     size_t size;          /* sizeof(croft_prepare_options) */
     int strict;           /* 1: one result on every target and for every plan, bit for bit */
     const char *plan;     /* text of a plan, obeyed exactly or refused. NULL: one is made */
-    const char *plan_set; /* what is fixed of it: `w=256,v=4` (docs/planning.md). NULL: nothing */
+    const char *plan_set; /* what is fixed of it: `w=256,v=4` (docs/planning.md). NULL: nothing;
+                             not beside a plan */
 } croft_prepare_options;
 
 /* Binds the arguments: each tensor, and what has no default. Takes the variant that the kernel has
@@ -231,8 +232,8 @@ typedef struct croft_launch_options {
     size_t size; /* sizeof(croft_launch_options) */
     /* Where the first elements of the tensors lie now, one for each tensor in the order of the
      * list. NULL: where they lay when the dispatch was prepared. Shapes and strides are the same;
-     * CROFT_REJECTED where bytes of outputs overlap, or the variant asks for an alignment that they
-     * do not have: prepare again. */
+     * CROFT_REJECTED where bytes of outputs overlap, elements are not aligned to their size, or the
+     * variant asks for an alignment that they do not have: prepare again. */
     void *const *data;
     /* CUDA: the launch is put on it, and the call returns before the outputs are written. NULL: the
      * device's own, and the call waits. Launches of one dispatch on several streams have to be

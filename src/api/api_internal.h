@@ -113,6 +113,8 @@ croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
                               int count, croft_dispatch *dispatch);
 /* Where bytes of an output are another tensor's: the finding, by names of the variant. */
 croft_status api_overlaps_check(api_call *call, const croft_dispatch *dispatch);
+/* The same where a tensor's elements are not aligned to their size. */
+croft_status api_alignments_check(api_call *call, const croft_dispatch *dispatch);
 
 /* ---- variant.c ---- */
 /* The kernel's variant for these arguments, which is made where there is none. */

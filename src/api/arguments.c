@@ -120,6 +120,15 @@ static bool span_of(const runtime_tensor *tensor, int64_t *bytes) {
            tensor->address <= UINT64_MAX - (uint64_t)*bytes;
 }
 
+static croft_status check_alignment(api_call *call, const char *name,
+                                    const runtime_tensor *tensor) {
+    if (tensor->address % (uint64_t)tensor->element_bytes == 0)
+        return CROFT_OK;
+    return api_refuse(call, "tensor-alignment", name, "an element is not aligned to its size", NULL,
+                      base_diagnostics_text(&call->diagnostics, "a multiple of %lld",
+                                            (long long)tensor->element_bytes));
+}
+
 /* Whether two indices of the tensor are one element: each axis, from the smallest step on, has to
  * step over all of those before. */
 static bool meets_itself(const runtime_tensor *tensor) {
@@ -182,12 +191,7 @@ static croft_status check_place(api_call *call, const char *name, const croft_te
             call, "tensor-device", name, "it lies on another device",
             number_text(call, given->device_type),
             base_diagnostics_text(&call->diagnostics, "%d, that of the context", device_type));
-    if (bytes > 0 && tensor->address % (uint64_t)tensor->element_bytes != 0)
-        return api_refuse(call, "tensor-alignment", name, "an element is not aligned to its size",
-                          NULL,
-                          base_diagnostics_text(&call->diagnostics, "a multiple of %lld",
-                                                (long long)tensor->element_bytes));
-    return CROFT_OK;
+    return bytes > 0 ? check_alignment(call, name, tensor) : CROFT_OK;
 }
 
 static const croft_tensor *tensor_named(const croft_argument *arguments, int count,
@@ -259,4 +263,16 @@ croft_status api_overlaps_check(api_call *call, const croft_dispatch *dispatch) 
                                   "tensors that lie apart");
         }
     return CROFT_OK;
+}
+
+croft_status api_alignments_check(api_call *call, const croft_dispatch *dispatch) {
+    const ir_parameter *names = dispatch->variant->compiled.tile->parameters;
+    croft_status status = CROFT_OK;
+    for (int i = 0; i < dispatch->parameter_count && status == CROFT_OK; i++) {
+        const runtime_tensor *tensor = &dispatch->tensors[i];
+        int64_t bytes = 0;
+        if (tensor->element_bytes > 0 && span_of(tensor, &bytes) && bytes > 0)
+            status = check_alignment(call, names[i].name, tensor);
+    }
+    return status;
 }

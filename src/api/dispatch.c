@@ -182,6 +182,10 @@ static croft_status fill_dispatch(api_call *call, croft_dispatch *dispatch,
 static croft_status prepare(api_call *call, const croft_argument *arguments, int count,
                             const api_choice *choice, croft_dispatch *dispatch) {
     croft_kernel *kernel = dispatch->kernel;
+    if (choice->plan != NULL && choice->set != NULL && choice->set[0] != '\0')
+        return api_refuse(call, "plan-set", "plan_set",
+                          "a plan that is given leaves nothing to set", choice->set,
+                          "the one or the other");
     text_argument *texts = NULL;
     text_bindings bindings;
     croft_status status = api_arguments_read(call, arguments, count, &texts);
@@ -296,7 +300,8 @@ static croft_status move_tensors(api_call *call, croft_dispatch *moved, void *co
         pointer++;
     }
     moved->launch.pointers = moved->pointers;
-    croft_status status = api_overlaps_check(call, moved);
+    croft_status status = api_alignments_check(call, moved);
+    status = status == CROFT_OK ? api_overlaps_check(call, moved) : status;
     return status == CROFT_OK ? check_conditions(call, moved) : status;
 }
 

@@ -145,6 +145,11 @@ static void memory_that_is_aligned_less_is_refused_by_the_condition(void **state
     croft_status status = croft_launch(s.dispatch, &options, &s.findings);
     if (status != CROFT_OK) /* a cpu's vectors may lie anywhere: there may be no condition */
         assert_finding(&s, status, "condition");
+    data[0] = in;
+    data[1] = (char *)out + 2;
+    out[0] = 7.0f;
+    assert_finding(&s, croft_launch(s.dispatch, &options, &s.findings), "tensor-alignment");
+    assert_true(out[0] == 7.0f);
     close_session(&s);
 }
 
@@ -304,6 +309,10 @@ static void a_plan_is_obeyed_or_refused(void **state) {
     croft_status status = croft_prepare(s.kernel, arguments, 2, &options, &s.dispatch, &s.findings);
     assert_int_equal(status, CROFT_REJECTED);
     assert_true(croft_diagnostics_count(s.findings) > 0);
+    croft_diagnostics_free(s.findings);
+    options.plan = "plan scale"; /* whatever it says: a setting beside it would not be looked at */
+    assert_finding(&s, croft_prepare(s.kernel, arguments, 2, &options, &s.dispatch, &s.findings),
+                   "plan-set");
     close_session(&s);
 }
 
