@@ -30,6 +30,7 @@ PACKINGS = [("lane 8 | group *", "slot 2 | lane 4 | step *"),
             ("subgroup 4 | group *", "slot 2 | lane 4 | step *"),
             ("subgroup 2 | group *", "slot 2 | lane 4 | subgroup 3 | step *"),
             ("lane 2 | subgroup 2 | group *", "lane 4 | slot 2 | step *"),
+            ("subgroup 2 | group *", "slot 2 | lane 4 | slot 3 | step *"),
             ("group 3 | step *", "slot 2 | lane 4 | subgroup 2 | step *"),
             ("subgroup 2 | group 2 | step *", "slot 2 | lane 8 | step *")]
 KERNELS = ["softmax", "layernorm", "cross_entropy", "rmsnorm_quant"]
