@@ -215,6 +215,9 @@ bool expand_order_keeps(const expand_state *state, const ir_op *reduce);
 void expand_order_begin(expand_state *state, const ir_op *reduce);
 void expand_order_keep(expand_state *state, const expand_place *place, const ir_op *reduce,
                        ir_value *value);
+/* In a piece of an axis: the value in its slots of the whole step, identities in the others. */
+ir_value *expand_order_piece(expand_state *state, const expand_place *place, const ir_op *reduce,
+                             ir_value *value);
 /* Of all cells of the array; of none of them `carry`. */
 ir_value *expand_order_array(expand_state *state, const ir_op *reduce, ir_value *carry);
 /* The state at the end of the axis, from the carry: of the array; for the canonical order, where
@@ -292,7 +295,6 @@ ir_value *expand_common_domain(const ir_op *sweep, int axis, bool *found);
 
 /* expand_steps.c: the axis at `depth`, with what stands inside. */
 void expand_sweep_axis(expand_sweep_state *s, expand_place *place, int depth);
-
 /* The place goes on in a piece of its axis, with the slots of it; and behind the last one. */
 void expand_enter_piece(expand_sweep_state *s, expand_place *place, int depth, int piece);
 void expand_leave_pieces(expand_sweep_state *s, expand_place *place, int depth,

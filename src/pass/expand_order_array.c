@@ -6,7 +6,11 @@
  *     canonical  for h = 2^.., .. 2, 1: for j: %s[j] = add %s[j], %s[j + h]
  *
  * by which the most significant bits of the element's number are halved first; those that lanes and
- * slots hold are the business of expand_order.c.
+ * slots hold are the business of expand_order.c. A piece of a step (expand_pieces.c) fills its
+ * slots of the step's cell:
+ *
+ *     slots 8..11 of 16      push %s[c], add (pull %s[c]),
+ *                                select(8 <= slot and slot < 12, rename %t, identity)
  */
 #include "pass/expand_internal.h"
 
@@ -23,6 +27,19 @@ bool expand_order_keeps(const expand_state *state, const ir_op *reduce) {
            is_walked(state, reduce);
 }
 
+/* Slots of a whole step, also where a piece is expanded. */
+static int whole_slots(const expand_state *state, int axis) {
+    return (int)layout_axis_radix(&state->module->axes[axis].digits, LAYOUT_SLOT);
+}
+
+static ir_value *integer(expand_state *state, int64_t value) {
+    return ir_build_integer(&state->builder, BASE_I64, value);
+}
+
+static ir_value *binary(expand_state *state, ir_opcode opcode, ir_value *a, ir_value *b) {
+    return ir_build_binary(&state->builder, opcode, a, b);
+}
+
 /* ---- the array ---- */
 void expand_order_begin(expand_state *state, const ir_op *reduce) {
     ir_value **array = &state->array[reduce->results[0]->number];
@@ -37,13 +54,67 @@ void expand_order_begin(expand_state *state, const ir_op *reduce) {
                                   reduce->results[0]->name);
 }
 
+/* ---- pieces of a step ---- */
+
+/* The piece that is expanded; NULL: a whole step. *parts: pieces of its kind in a step. */
+static const expand_piece *piece_of(const expand_state *state, const expand_place *place,
+                                    const ir_op *reduce, int64_t *parts) {
+    int number = expand_reduce_axis(reduce);
+    const expand_axis *axis = &state->axis[number];
+    if (axis->digits == NULL || axis->piece_count == 0)
+        return NULL;
+    const expand_piece *piece = &axis->pieces[place->piece];
+    *parts = layout_axis_chunk(&state->module->axes[number].digits) / piece->chunk;
+    return *parts > 1 || piece->slots < whole_slots(state, number) ? piece : NULL;
+}
+
+ir_value *expand_order_piece(expand_state *state, const expand_place *place, const ir_op *reduce,
+                             ir_value *value) {
+    ir_builder *b = &state->builder;
+    int64_t parts = 1;
+    const expand_piece *piece = piece_of(state, place, reduce, &parts);
+    if (piece == NULL)
+        return value;
+    int whole = whole_slots(state, expand_reduce_axis(reduce));
+    bool anywhere = place->count != NULL && piece->rest == 0; /* behind what the run has in full */
+    int64_t first = anywhere ? 0 : piece->first % parts * (whole / parts);
+    int64_t *from = BASE_NEW_ARRAY(state->module->arena, int64_t, whole);
+    for (int i = 0; i < whole; i++)
+        from[i] = anywhere                                 ? i % piece->slots
+                  : i >= first && i < first + piece->slots ? i - first
+                                                           : 0;
+    value = expand_splat(state, value, piece->slots);
+    ir_type type = ir_type_slots(value->type.dtype, whole);
+    ir_op *op = ir_build_op(b, IR_RENAME, 1, &value, 1, &type, 0);
+    op->attributes.slots = (ir_list){.count = whole, .items = from};
+    ir_affine slots = ir_affine_of(0, 1);
+    ir_value *slot = expand_iota(state, &slots, whole), *begin = integer(state, first);
+    ir_value *end = integer(state, first + piece->slots);
+    if (anywhere) {
+        begin = binary(state, IR_MUL, place->cells_from, end);
+        end = binary(state, IR_ADD, begin, end);
+    }
+    ir_value *own = binary(state, IR_LT, slot, end);
+    if (anywhere || first > 0)
+        own = binary(state, IR_AND, own, binary(state, IR_LE, begin, slot));
+    return ir_build_select(b, own, op->results[0], expand_reduce_identity(state, reduce));
+}
+
+/* The cell is that of the whole step; what an earlier piece of it left there is joined. */
 void expand_order_keep(expand_state *state, const expand_place *place, const ir_op *reduce,
                        ir_value *value) {
-    ir_value *identity = expand_splat(state, expand_reduce_identity(state, reduce),
-                                      expand_slots_of(state, reduce->operands[0]));
-    expand_push(state, state->array[reduce->results[0]->number],
-                place->step[expand_reduce_axis(reduce)],
-                expand_reduce_join(state, reduce, identity, value));
+    int number = expand_reduce_axis(reduce);
+    ir_value *array = state->array[reduce->results[0]->number];
+    ir_value *cell = place->step[number];
+    ir_value *other = expand_splat(state, expand_reduce_identity(state, reduce), array->type.slots);
+    int64_t parts = 1;
+    const expand_piece *piece = piece_of(state, place, reduce, &parts);
+    if (piece != NULL)
+        cell = integer(state, piece->first / parts);
+    if (piece != NULL && place->piece > 0 &&
+        piece[-1].chunk < layout_axis_chunk(&state->module->axes[number].digits))
+        other = expand_pull(state, array, cell);
+    expand_push(state, array, cell, expand_reduce_join(state, reduce, other, value));
 }
 
 /* ---- loops over the array ---- */
@@ -51,14 +122,6 @@ typedef struct array_loop {
     ir_op *op;
     ir_region *outer;
 } array_loop;
-
-static ir_value *integer(expand_state *state, int64_t value) {
-    return ir_build_integer(&state->builder, BASE_I64, value);
-}
-
-static ir_value *binary(expand_state *state, ir_opcode opcode, ir_value *a, ir_value *b) {
-    return ir_build_binary(&state->builder, opcode, a, b);
-}
 
 /* A loop from 0 to `end`; *index and *carry (NULL: none) become those of its body. */
 static array_loop open_loop(expand_state *state, ir_value *end, ir_value **index,

@@ -15,8 +15,8 @@
  *
  * A piece is expanded as a sweep over an axis with fewer slots (expand_narrow.c). An axis is not
  * cut where one of its tiles is needed as a whole (conversions, loops and branches of the kernel),
- * where sweeps that share it end at different places, where it is reduced in an order other than
- * the plan's own, and where it is shifted.
+ * where sweeps that share it end at different places, where it is shifted, and where it has steps,
+ * ends where the run says, and is reduced in an order other than the plan's own.
  */
 #include "pass/expand_internal.h"
 
@@ -83,6 +83,17 @@ static bool ends_alike(const ir_op *sweep, int axis, const ir_value *domain) {
     return true;
 }
 
+/* Pieces of a known extent have their places among the slots of the whole (expand_order_piece). */
+static bool keeps_order(const expand_state *state, const ir_op *sweep, const ir_op *reduce) {
+    int axis = expand_reduce_axis(reduce);
+    bool found;
+    int64_t bound;
+    bool stepped = layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP);
+    return reduce->attributes.order == IR_ORDER_CANONICAL &&
+           (!stepped || expand_common_domain(sweep, axis, &found) == NULL) &&
+           layout_extent_known(&state->module->extents, state->module->axes[axis].extent, &bound);
+}
+
 static void look_at_sweep(cut_search *search, const ir_op *sweep) {
     for (int i = 0; i < sweep->attributes.axis_count; i++) {
         int axis = sweep->attributes.axes[i];
@@ -96,7 +107,7 @@ static void look_at_sweep(cut_search *search, const ir_op *sweep) {
     }
     for (const ir_op *op = sweep->regions[0]->first; op != NULL; op = op->next)
         if (op->opcode == IR_REDUCE && op->attributes.order != IR_ORDER_TREE &&
-            expand_reduce_axis(op) >= 0)
+            expand_reduce_axis(op) >= 0 && !keeps_order(search->state, sweep, op))
             search->state->axis[expand_reduce_axis(op)].cut = false;
 }
 

@@ -53,6 +53,8 @@ ir_value *expand_reduce_enter(expand_state *state, expand_place *place, const ir
         expand_level(state, sides, 2);
         value = ir_build_select(b, sides[0], sides[1], identity);
     }
+    if (op->attributes.order == IR_ORDER_CANONICAL)
+        value = expand_order_piece(state, place, op, value);
     if (expand_order_keeps(state, op)) {
         expand_order_keep(state, place, op, value);
         return carry;

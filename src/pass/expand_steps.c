@@ -55,7 +55,8 @@ static ir_value *fold_parts(expand_state *state, const ir_op *reduce, ir_value *
 /* The running state of a reduction with the slots of the piece that begins. */
 static ir_value *carry_on(expand_state *state, const ir_op *reduce, ir_value *carry) {
     int slots = expand_slots_of(state, reduce->operands[0]);
-    if (carry->type.form != IR_FORM_SLOTS || carry->type.slots == slots)
+    if (carry->type.form != IR_FORM_SLOTS || carry->type.slots == slots ||
+        reduce->attributes.order == IR_ORDER_CANONICAL)
         return carry;
     state->builder.location = reduce->location;
     if (begins(carry))

@@ -81,6 +81,7 @@ def look_at(path, machine, n, choice, dtype):
     words = [path.relative_to(ROOT), f"N={n}", "--machine", machine]
     words += [f"T={dtype}"] if re.search(r"\bT:", text) else []
     words += ["--set", setting_of(choice)] if choice else []
+    words += ["--strict"] if choice and choice.get("strict") else []
     result = croft("explain", *words, "--json")
     if result.code and choice and choice["asked"] and "[plan-set]" in result.text:
         return None  # no such candidate
@@ -100,11 +101,15 @@ def look_at(path, machine, n, choice, dtype):
                                         f"program: croft {' '.join(result.words[1:])}")
 
 
-def drawn(legal, count):
-    """Some candidates, one in three of those that unroll with another number of chunks."""
+def drawn(legal, count, blocks):
+    """Some candidates, a part of those in steps with another number of chunks, of the others with
+    reductions in the canonical order."""
     for choice in random.sample(legal, min(count, len(legal))):
         asked = choice["chunk"] == "step" and random.random() < 0.4
-        yield dict(choice, asked=asked, u=random.choice(UNROLLS) if asked else choice["u"])
+        walked = blocks and choice["chunk"] == "step"  # the order is kept for whole steps there
+        strict = not asked and not walked and random.random() < 0.3
+        yield dict(choice, asked=asked or strict, strict=strict,
+                   u=random.choice(UNROLLS) if asked else choice["u"])
 
 
 def list_kernels():
@@ -118,7 +123,7 @@ def list_kernels():
                 if not legal:
                     case(f"{label}_has_candidates", path.stem in OWNED, page)
                     yield label, path, machine, n, None, "f32"
-                for choice in drawn(legal, 24 if LONG else 2):
+                for choice in drawn(legal, 24 if LONG else 2, in_blocks(path.read_text())):
                     yield label, path, machine, n, choice, ["f32", "f16"][turn % 2]
 
 
