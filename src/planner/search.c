@@ -462,7 +462,8 @@ static double add_parts(search_state *s, int64_t parts) {
     bool good = true;
     if (setting->keeping < 0 || setting->keeping == PLANNER_KEEP_NOTHING)
         s->storages[1][PLANNER_KEEP_NOTHING] = planner_storages_of_parts(s->program);
-    s->parts_keeping = setting->keeping < 0 ? PLANNER_KEEP_NOTHING : setting->keeping;
+    s->parts_keeping =
+        setting->keeping < 0 ? PLANNER_KEEP_NOTHING : (planner_keeping)setting->keeping;
     s->launches = NULL;
     list_part_forms(s, &form, &workers, &vectors);
     form.keeping = s->parts_keeping;

@@ -4,6 +4,7 @@
  *     %q = shr %l, %three : i64(1) uniform lane    .. still, as this page sees it
  *     %m = combine max %x lanes=(16, 8, 4, 2, 1)   on no lane bit: uniform subgroup
  *     %a = get %s[slot*1] : f32(8)                 on slots only: uniform group
+ *     push %p, %i, %a   %b = pull %p, %j           %b on all that %i, %j and %a depend on
  *     %u = uniform %f                              needs an operand that is uniform group
  *
  * Of each value: the bits of lane and subgroup number, the block and the cluster that it may depend
@@ -122,8 +123,8 @@ static depends of_op(const facts *f, const ir_op *op) {
     case IR_LOAD:
     case IR_GET:
         return of_access(f, op);
-    case IR_PULL:
-        return LANES | SUBGROUPS | BLOCK | CLUSTER;
+    case IR_PULL: /* of its index, and of what was pushed: conditions are those of the group */
+        return of_operands(f, op) | BLOCK | CLUSTER;
     case IR_SHUFFLE:
         return of_shuffle(f, op);
     case IR_XORSLOT:
@@ -137,7 +138,8 @@ static depends of_op(const facts *f, const ir_op *op) {
 
 /* ---- the walk ---- */
 static void set(facts *f, const ir_value *value, depends on) {
-    on &= value->type.form == IR_FORM_SLOTS ? f->team | BLOCK | CLUSTER : BLOCK | CLUSTER;
+    bool by_lane = value->type.form == IR_FORM_SLOTS || value->type.form == IR_FORM_PRIVATE;
+    on &= by_lane ? f->team | BLOCK | CLUSTER : BLOCK | CLUSTER;
     f->changed = f->changed || (on & ~f->of[value->number]) != 0;
     f->of[value->number] |= on;
 }
@@ -182,6 +184,8 @@ static void walk_region(facts *f, const ir_region *region) {
             join_yield(f, op, op->regions[k], f->of[op->operands[0]->number]);
         for (int i = 0; i < op->result_count && op->opcode != IR_IF; i++)
             set(f, op->results[i], of_op(f, op));
+        if (op->opcode == IR_PUSH)
+            set(f, op->operands[0], of_operands(f, op));
     }
 }
 

@@ -127,18 +127,6 @@ static void compute_numbers(replay *r, const ir_op *op, replay_value *result) {
     }
 }
 
-/* Where one operand is no element, the result is none: a stand-in serves reductions only. */
-static void combine_planes(const replay *r, const ir_op *op, replay_value *result) {
-    for (int i = 0; i < op->operand_count; i++) {
-        const replay_value *operand = replay_of(r, op->operands[i]);
-        for (int w = 0; w < result->words; w++) {
-            result->plane[REPLAY_OUTSIDE][w] |=
-                replay_word(operand, REPLAY_OUTSIDE, w) | replay_word(operand, REPLAY_STANDIN, w);
-            result->plane[REPLAY_UNSET][w] |= replay_word(operand, REPLAY_UNSET, w);
-        }
-    }
-}
-
 /* ---- reductions ---- */
 static bool joins_identity(const ir_op *op, const ir_constant *constant, int carry) {
     for (int i = 0; i < IR_MONOID_COUNT; i++) {
@@ -150,6 +138,82 @@ static bool joins_identity(const ir_op *op, const ir_constant *constant, int car
             return true;
     }
     return false;
+}
+
+typedef struct partials {
+    const replay *r;
+    ir_opcode opcode;
+    const ir_value *array; /* private, that is looked into: what it holds may be joined there */
+} partials;
+
+static bool is_partial(const partials *p, const ir_value *value, int depth);
+
+/* Whether all that is pushed to the array is. */
+static bool holds_partials(const partials *p, const ir_region *region, int depth) {
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        if (op->opcode == IR_PUSH && op->operands[0] == p->array &&
+            !is_partial(p, op->operands[2], depth))
+            return false;
+        for (int k = 0; k < op->region_count; k++)
+            if (!holds_partials(p, op->regions[k], depth))
+                return false;
+    }
+    return true;
+}
+
+/* A partial result of the op: what the identity began, through other names of slots and one private
+ * array. */
+static bool is_partial(const partials *p, const ir_value *value, int depth) {
+    const ir_op *op = value->definer;
+    if (op == NULL || depth == 0)
+        return false;
+    if (op->opcode == IR_RENAME)
+        return is_partial(p, op->operands[0], depth - 1);
+    if (op->opcode == IR_PULL && p->array != NULL)
+        return op->operands[0] == p->array;
+    if (op->opcode == IR_PULL) {
+        const partials inside = {p->r, p->opcode, op->operands[0]};
+        return holds_partials(&inside, &p->r->state->module->body, depth - 1);
+    }
+    if (op->opcode != p->opcode || op->operand_count != 2)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const ir_constant *literal = replay_of(p->r, op->operands[i])->literal;
+        if ((literal != NULL && joins_identity(op, literal, 1 - i)) ||
+            is_partial(p, op->operands[i], depth - 1))
+            return true;
+    }
+    return false;
+}
+
+/* Whether operand `i`, where a constant stands in for it, leaves the other one as it is: trees over
+ * slots and subgroups need no fold or combine, which chains of carries are found from. */
+static bool stands_in_well(const replay *r, const ir_op *op, int i) {
+    enum { DEPTH = 8 };
+    const replay_value *operand = replay_of(r, op->operands[i]);
+    if (op->operand_count != 2 || operand->standin == NULL ||
+        !joins_identity(op, operand->standin, 1 - i))
+        return false;
+    const replay_value *other = replay_of(r, op->operands[1 - i]);
+    if (other->standin != NULL && !joins_identity(op, other->standin, i))
+        return false;
+    const partials p = {.r = r, .opcode = op->opcode};
+    return (other->literal != NULL && joins_identity(op, other->literal, i)) ||
+           is_partial(&p, op->operands[1 - i], DEPTH);
+}
+
+/* Where one operand is no element, the result is none: a stand-in serves reductions only. */
+static void combine_planes(const replay *r, const ir_op *op, replay_value *result) {
+    for (int i = 0; i < op->operand_count; i++) {
+        const replay_value *operand = replay_of(r, op->operands[i]);
+        bool well = stands_in_well(r, op, i);
+        for (int w = 0; w < result->words; w++) {
+            result->plane[REPLAY_OUTSIDE][w] |=
+                replay_word(operand, REPLAY_OUTSIDE, w) |
+                (well ? 0 : replay_word(operand, REPLAY_STANDIN, w));
+            result->plane[REPLAY_UNSET][w] |= replay_word(operand, REPLAY_UNSET, w);
+        }
+    }
 }
 
 /* What enters a reduction is an element or the identity. The finding made, the carry goes on. */

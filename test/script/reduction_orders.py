@@ -63,7 +63,7 @@ FILE = SCRATCH / "orders.croft"
 PAIRS = [(w, v) for w in (1, 2, 4, 8, 16, 32) for v in (1, 2, 4, 8)]
 TEAMS = ["slot 4 | lane 32 | subgroup 8", "lane 8 | subgroup 4 | slot 2",
          "slot 2 | lane 32 | slot 4", "lane 4 | slot 4 | lane 4",
-         "slot 1 | subgroup 4 | lane 8 @2 | slot 2"]
+         "slot 1 | subgroup 4 | lane 8 @2 | slot 2", "slot 4 | subgroup 4", "subgroup 4 | slot 2"]
 # Several rows of a team: digits of the rows, and those of the elements.
 PACKED = [("lane 4 @8", "lane 8 | slot 2"), ("lane 16 @2", "slot 4 | lane 2 | slot 2"),
           ("subgroup 2 @4", "slot 2 | lane 32 | subgroup 4"), ("subgroup 4", "lane 32 | slot 4")]
