@@ -424,7 +424,8 @@ static void write_index(page *p, int bits, const char *head) {
         const compile_report_index *row = &p->report->indices[i];
         if (row->bits != bits || row->part == COMPILE_REPORT_BASE)
             continue;
-        if (column == 0) {
+        bool first = column == 0;
+        if (first) {
             begin_line(p, 0);
             base_text_string(p->out, head);
             column = (int64_t)strlen(head);
@@ -433,7 +434,7 @@ static void write_index(page *p, int bits, const char *head) {
         base_text_format(&word, "%s[%d]", row->anchor, row->dimension);
         if (row->ranged)
             base_text_format(&word, " in [%lld, %lld]", (long long)row->low, (long long)row->high);
-        if (column == (int64_t)strlen(head)) {
+        if (first) {
             base_text_string(p->out, word.bytes);
             column += word.length + 2;
         } else {

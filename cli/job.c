@@ -99,7 +99,8 @@ int cli_machine_unknown(const char *name) {
 /* The machine whose source is written where the options name a target and no machine of it: that of
  * the device, this processor, or the newest of the table. NULL: any machine has its own. */
 static const machine *target_machine(const cli_options *options) {
-    const char *target = options->target != NULL ? options->target : "";
+    bool runs = strcmp(options->command, "run") == 0;
+    const char *target = options->target != NULL ? options->target : runs ? "cpu" : "";
     if (options->runs_on != NULL)
         return machine_find(options->runs_on);
     if (strcmp(target, machine_host()->target) == 0)

@@ -50,7 +50,7 @@ int cli_plan_options(cli_job *job, planner_options *options) {
 /* ---- text ---- */
 
 static void write_sizes(base_text *out, const planner_program *program) {
-    if (cli_candidates_taken(out, program, "# taken for what only the call knows: "))
+    if (cli_candidates_taken(out, program, "# priced for a class of calls: "))
         base_text_string(out, "\n");
     if (program->trips_taken)
         base_text_string(out, "# loops whose bounds only the data knows count once\n");

@@ -28,6 +28,15 @@ static bool dtype_of(const croft_tensor *tensor, base_dtype *dtype) {
     return false;
 }
 
+static const char *code_name(int code) {
+    return code == CROFT_INT      ? "i"
+           : code == CROFT_UINT   ? "u"
+           : code == CROFT_FLOAT  ? "f"
+           : code == CROFT_BFLOAT ? "bf"
+           : code == CROFT_BOOL   ? "bool"
+                                  : "an unknown code, ";
+}
+
 static const char *number_text(api_call *call, int64_t number) {
     return base_diagnostics_text(&call->diagnostics, "%lld", (long long)number);
 }
@@ -40,8 +49,8 @@ static croft_status read_tensor(api_call *call, const char *name, const croft_te
     text->kind = TEXT_ARGUMENT_TENSOR;
     if (!dtype_of(tensor, &text->dtype))
         return api_refuse(call, "argument-value", name, "no kernel has elements of this type",
-                          base_diagnostics_text(&call->diagnostics, "code %d, %d bits, %d lanes",
-                                                tensor->dtype_code, tensor->dtype_bits,
+                          base_diagnostics_text(&call->diagnostics, "%s%d, %d lanes",
+                                                code_name(tensor->dtype_code), tensor->dtype_bits,
                                                 tensor->dtype_lanes),
                           "f32, f16, bf16, i64, i32, u32, i8, u8 or bool");
     if (tensor->rank > IR_MAX_RANK)

@@ -211,9 +211,10 @@ int64_t planner_budget(const machine *device, int64_t threads) {
 static const planner_refusal_row refusal_rows[] = {
     [PLANNER_LEGAL] = {"", "", ""},
     [PLANNER_REFUSED_LANES] =
-        {"lanes", "workers", "a power of two up to the subgroup, or whole subgroups; one on a cpu"},
+        {"lanes", "workers",
+         "a power of two up to the subgroup, or whole subgroups; on a cpu one register of lanes"},
     [PLANNER_REFUSED_GROUP] = {"group", "threads of a group", "at most"},
-    [PLANNER_REFUSED_VECTOR] = {"vector", "neighbours of a worker", "1, 2, 4 or 8"},
+    [PLANNER_REFUSED_VECTOR] = {"vector", "neighbours of a worker", "1, 2, 4 or 8; 1 on a cpu"},
     [PLANNER_REFUSED_UNROLL] = {"unroll", "chunks of a step", "1 to 16"},
     [PLANNER_REFUSED_PACKED] = {"packed", "programs of a group", "a power of two; one on a cpu"},
     [PLANNER_REFUSED_SHARING] = {"sharing", "programs of a group, which cannot share one",

@@ -111,9 +111,12 @@ static void resolve_type(text_kernel *kernel, text_parameter *parameter,
         base_diagnostics_add(diagnostics, "unknown-type", parameter->type_location,
                              "`%s` is not an element type", name->text);
     item->expected = "f32, f16, bf16, i64, i32, u32, i8, u8, bool or a type parameter";
+    base_dtype dtype;
+    bool exists = base_dtype_from_name(name->text, (size_t)name->length, &dtype);
     item->hint =
-        meant != NULL
-            ? base_diagnostics_text(diagnostics, "write `%s`", meant)
+        meant != NULL ? base_diagnostics_text(diagnostics, "write `%s`", meant)
+        : exists
+            ? "no tensor has elements of that type; arrays are converted by who makes them"
             : base_diagnostics_text(diagnostics,
                                     "declare a type parameter in the list: `%s: f32 | f16 | bf16`",
                                     name->text);
