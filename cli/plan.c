@@ -101,6 +101,13 @@ static void write_note(base_text *out, const cli_job *job) {
     const planner_obstacle_row *row = planner_obstacle_describe(report->admission.row);
     if (report->kind == PLANNER_BY_OBSTACLE)
         base_text_format(out, "# no row plan: %s [%s]\n", row->reason, row->slug);
+    if (report->kind == PLANNER_BY_SEARCH && report->search != NULL) {
+        cost_estimate estimate =
+            planner_price(report->program, &report->chosen, report->model, report->coefficients);
+        if (!estimate.available)
+            base_text_format(out, "# no price by %s: %s is not known; the standard plan\n",
+                             cost_model_name(report->model), estimate.missing);
+    }
     if (job->compiled.log.erased > 0)
         base_text_format(out, "# explicit layouts are erased on %s\n", job->machine->name);
 }

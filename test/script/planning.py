@@ -100,6 +100,9 @@ def check_refusals():
 
 def check_search():
     """The cheapest is chosen, the first of equals; models and coefficients decide."""
+    plan = croft("plan", SOFTMAX, "N=4096", *GPU, "--model", "cpu")
+    case("a_model_without_its_facts_is_told", plan.code == 0 and
+         "# no price by cpu: machine.private_bandwidth is not known" in plan.out, plan)
     page = candidates(SOFTMAX, "N=4096", *GPU, "--model", "analytic")
     legal = [c for c in page["candidates"] if "refused" not in c]
     prices = [c["prices"]["analytic"]["total"] for c in legal]
