@@ -239,20 +239,30 @@ static void write_row(base_text *out, const planner_report *planning, const plan
     base_text_string(out, "</td></tr>\n");
 }
 
+/* The first of the order, and what was chosen wherever it stands. */
+static bool is_shown(const planner_report *planning, const cli_ranked *order, int64_t i) {
+    const planner_candidate *c = order[i].candidate;
+    return c->refusal == PLANNER_LEGAL && c->priced &&
+           (i < PAGE_CANDIDATES || is_chosen(planning, c));
+}
+
 void cli_explain_choice_table(base_text *out, const planner_report *planning) {
     if (planning->kind != PLANNER_BY_SEARCH)
         return;
     const planner_search *search = search_of(planning);
     const cli_ranked *order = cli_candidates_order(out->arena, search);
     double most = 0;
-    for (int64_t i = 0; i < search->count && i < PAGE_CANDIDATES; i++)
-        most = order[i].candidate->priced && order[i].candidate->price > most
-                   ? order[i].candidate->price
-                   : most;
+    int64_t shown = 0;
+    for (int64_t i = 0; i < search->count; i++)
+        if (is_shown(planning, order, i) && order[i].candidate->price > most)
+            most = order[i].candidate->price;
     base_text_string(out, "<h2>Candidates</h2>\n<table>\n<tr><th></th><th>price</th><th></th>"
                           "<th>plan</th><th>because</th></tr>\n");
-    for (int64_t i = 0; i < search->count && i < PAGE_CANDIDATES; i++)
-        if (order[i].candidate->refusal == PLANNER_LEGAL && order[i].candidate->priced)
+    for (int64_t i = 0; i < search->count; i++)
+        if (is_shown(planning, order, i)) {
             write_row(out, planning, order[i].candidate, most);
-    base_text_string(out, "</table>\n");
+            shown++;
+        }
+    base_text_format(out, "</table>\n<p>%lld of %lld</p>\n", (long long)shown,
+                     (long long)cli_candidates_legal(search));
 }

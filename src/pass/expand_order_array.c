@@ -157,8 +157,9 @@ static ir_value *count_cells(expand_state *state, const ir_op *reduce) {
     int64_t chunk = state->axis[axis].chunk;
     if (chunk == 1)
         return bound;
-    return binary(state, IR_FLOOR_DIV, binary(state, IR_ADD, bound, integer(state, chunk - 1)),
-                  integer(state, chunk));
+    ir_value *divisor = integer(state, chunk);
+    ir_value *sum = binary(state, IR_ADD, bound, integer(state, chunk - 1));
+    return binary(state, IR_FLOOR_DIV, sum, divisor);
 }
 
 /* The least l with 2^l >= the steps of the axis. Of an extent that is known when the kernel runs:

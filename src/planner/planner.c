@@ -251,7 +251,7 @@ static void refuse_settings(const planner_state *state, const char *set,
         diagnostics, "row-plan-refused", place,
         "kernel %s has no row plan: its text fixes who owns what", state->module->name);
     d->found = base_diagnostics_text(diagnostics, "%.80s", set);
-    d->expected = "no setting, where the kernel has layouts";
+    d->expected = "policy=default or stream, where the kernel has layouts";
 }
 
 static void refuse_price(const planner_search *search, const planner_candidate *legal,
@@ -366,7 +366,7 @@ ir_plan *planner_choose(base_arena *arena, const ir_module *module, const machin
     state->axes = analysis_axes_find(arena, module);
     state->sweeps = analysis_sweeps_find(arena, module, &state->axes);
     state->owners = planner_owners_are_fixed(state);
-    if (state->owners && options.set != NULL) {
+    if (state->owners && !planner_setting_is_free(&setting)) {
         refuse_settings(state, options.set, diagnostics);
         return NULL;
     }

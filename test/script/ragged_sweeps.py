@@ -1,16 +1,18 @@
 """Sweeps at ragged widths: full packs without guards, then the remainder; on the simulator and the
 cpu, within the bound of the reference, and at most two guards a worker and sweep.
 
-tier: check
+tier: check check-long
 builds: release
 
 A worker that owns V neighbours in each of U chunks meets no guard where the chunks take the width,
 and otherwise one for a pack that is there and one for a pack that is there in part, however many
 chunks it has, and whether or not their number is a power of two. A width that is not known when
 the kernel is compiled runs as thread IR on the simulator, and as blocks whose ends are computed on
-the cpu.
+the cpu. In tier check two plans of three are run, on one of the two; in check-long all, on both.
 """
+import itertools
 import json
+import os
 import re
 
 import numpy as np
@@ -19,6 +21,8 @@ import command
 import plan_text
 from command import SCRATCH, case, croft
 
+LONG = os.environ.get("TIER") == "check-long"
+TURNS = itertools.cycle([("sim",), ("cpu",), ()])
 SOFTMAX = "examples/softmax.croft"
 WIDTHS = [1, 31, 33, 127, 128, 129, 257, 4103]
 # lanes of each machine, V, chunks on slots (U), and N: what is left of a chunk of W*V
@@ -108,7 +112,7 @@ def check(name, path, n, machine, base, unroll, words, outputs, axis="N", extent
         edited = with_digits(planned.out, axis, digits)
         case(f"{label}_is_planned", f"axis {axis}  {digits}\n" in edited, planned)
         file.write_text(edited)
-        for target in ("sim", "cpu"):
+        for target in ("sim", "cpu") if LONG else next(TURNS):
             result = croft("run", *words, *files, "--machine", machine, "--plan", file,
                            "--target", target, "--check", "--verify-passes")
             case(f"{label}_{target}", result.code == 0 and "0 failed" in result.text, result)
