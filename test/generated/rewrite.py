@@ -529,6 +529,8 @@ def write_out_one(kernel, block, at):
         return False
     if not all(may_move(kernel, block, at, place[0]) for place in places):
         return False
+    if any(user.parts[part][node.end:node.end + 1] == [":"] for _, user, part, node in places):
+        return False  # ranges that begin at one name have one domain
     value = ["("] + statement.parts[0] + [")"]
     for _, user, part, node in sorted(places, key=lambda place: -place[3].start):
         user.parts[part] = user.parts[part][:node.start] + value + user.parts[part][node.end:]
