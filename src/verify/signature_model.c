@@ -7,8 +7,9 @@
  * Floats are numbers mod the prime p = 2^61 - 1, where sums and products are exact in whatever
  * order they are made and every constant that is m * 2^e has its place; infinities stand below and
  * above. They have an order, so that comparisons, maxima and choices go one way in both runs.
- * Rounding changes nothing. What has no place (NaN, exp, the bits of a float, what is known to be
- * constant and may be folded with rounding) has no number, nor has what is made of it.
+ * Rounding changes nothing. exp and the like are numbers by name, where both runs have them in one
+ * op. What has no place (NaN, the bits of a float, what is known to be constant and may be folded
+ * with rounding) has no number, nor has what is made of it.
  */
 #include "verify/signature_internal.h"
 
@@ -104,6 +105,16 @@ static bool extreme(ir_opcode opcode, int64_t a, int64_t b, int64_t *number) {
     return true;
 }
 
+/* A function that both sides have in one op, its native form too: a number by the function's name.
+ * Not of rsqrt, whose portable form is made of ops that have numbers. */
+static bool of_function(ir_opcode opcode, int64_t x, int64_t *number) {
+    const ir_native *native = ir_native_find(opcode);
+    bool named = native != NULL && native->function != IR_RSQRT;
+    if (named)
+        *number = signature_model_named(mixed((uint64_t)x + 1) + (uint64_t)native->function);
+    return named;
+}
+
 static bool of_floats(ir_opcode opcode, const int64_t *x, int count, int64_t *number) {
     if (count == 2 && extreme(opcode, x[0], x[1], number))
         return true;
@@ -127,7 +138,7 @@ static bool of_floats(ir_opcode opcode, const int64_t *x, int count, int64_t *nu
     else if (opcode == IR_SQRT)
         *number = signature_model_named((uint64_t)x[0] + 1);
     else
-        return false;
+        return of_function(opcode, x[0], number);
     return true;
 }
 

@@ -4,12 +4,12 @@ may survive.
 
     packed.py [--seed 1] [--every 5] [--mutate build/test/mutate]
 
-tier: check
+tier: check check-long
 builds: release
 
 What run.py does with the planner's plans, here with rows that share a subgroup, a group, or both:
 a program's index, the lanes of a reduction, the cells of its partial results, the sync, the mask
-of programs that are replayed. Every fifth place of each.
+of programs that are replayed. With TIER=check-long every place of each, else every fifth.
 """
 import argparse
 import os
@@ -49,8 +49,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     build = pathlib.Path(os.environ.get("CROFT_BUILD", run.ROOT / "build"))
     parser.add_argument("--seed", type=int, default=run.FIXED_SEED)
-    # of all places one mutant survives: docs/roadmap.md, values that wait in outputs
-    parser.add_argument("--every", type=int, default=5, help="only every N-th place")
+    every = 1 if os.environ.get("TIER") == "check-long" else 5
+    parser.add_argument("--every", type=int, default=every, help="only every N-th place")
     parser.add_argument("--mutate", default=str(build / "test" / "mutate"))
     options = parser.parse_args()
     failures = judged = 0
