@@ -196,6 +196,15 @@ void planner_candidate_keep(const planner_program *program, planner_candidate *c
                         : planner_line_at(totals->registers, owned);
 }
 
+int64_t planner_candidate_scratch(const planner_candidate *c) {
+    if (c->subgroups == 1)
+        return 0;
+    const planner_totals *totals = c->storages->totals;
+    int64_t cell = totals->partial_bytes - totals->ordered_bytes +
+                   planner_times(totals->ordered_bytes, c->lanes * c->vector);
+    return planner_times(cell, c->subgroups * c->packed);
+}
+
 /* ---- rules ---- */
 
 int64_t planner_budget(const machine *device, int64_t threads) {
@@ -239,6 +248,7 @@ static const planner_refusal_row refusal_rows[] = {
                                      "a kernel that can be split over launches"},
     [PLANNER_REFUSED_BUDGET] = {"budget", "values that a worker keeps", "at most"},
     [PLANNER_REFUSED_REGISTERS] = {"registers", "values that a worker has at once", "at most"},
+    [PLANNER_REFUSED_SCRATCH] = {"scratch", "bytes of scratch that reductions meet in", "at most"},
 };
 
 const planner_refusal_row *planner_refusal_describe(planner_refusal refusal) {
@@ -394,6 +404,13 @@ static bool refuse_registers(const planner_program *program, const planner_candi
     return runs_teams(program) && registers > 0 && *found > *limit;
 }
 
+static bool refuse_scratch(const planner_program *program, const planner_candidate *c,
+                           int64_t *found, int64_t *limit) {
+    *limit = program->state->machine->scratch_bytes;
+    *found = planner_candidate_scratch(c);
+    return runs_teams(program) && *found > *limit;
+}
+
 static rule_function *const rules[] = {
     [PLANNER_LEGAL] = NULL,
     [PLANNER_REFUSED_LANES] = refuse_lanes,
@@ -413,6 +430,7 @@ static rule_function *const rules[] = {
     [PLANNER_REFUSED_PARTS_SPLIT] = refuse_parts_split,
     [PLANNER_REFUSED_BUDGET] = refuse_budget,
     [PLANNER_REFUSED_REGISTERS] = refuse_registers,
+    [PLANNER_REFUSED_SCRATCH] = refuse_scratch,
 };
 
 /* Sets the refusal by the first rule of `first` to end - 1 that refuses. */

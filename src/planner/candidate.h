@@ -63,6 +63,7 @@ typedef enum planner_refusal {
     /* for what is kept */
     PLANNER_REFUSED_BUDGET,
     PLANNER_REFUSED_REGISTERS,
+    PLANNER_REFUSED_SCRATCH,
     PLANNER_REFUSAL_COUNT
 } planner_refusal;
 
@@ -102,6 +103,10 @@ void planner_candidate_keep(const planner_program *program, planner_candidate *c
 bool planner_candidate_check_form(const planner_program *program, planner_candidate *candidate);
 bool planner_candidate_check_storages(const planner_program *program, planner_candidate *candidate);
 
+/* Bytes of scratch that the reductions of a group meet in: each has an array of its own, of a cell
+ * for each subgroup, or, in the canonical order, for each slot of a vector of each worker. Needs
+ * the storages. */
+int64_t planner_candidate_scratch(const planner_candidate *candidate);
 /* Workers of a program. */
 int64_t planner_candidate_workers(const planner_candidate *candidate);
 /* Digits of the lane axis. */

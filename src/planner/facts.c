@@ -123,7 +123,7 @@ static void set_exchange(const facts_state *s, const planner_totals *totals) {
     if (c->subgroups == 1)
         return;
     facts->barriers = totals->meetings;
-    facts->scratch_bytes = totals->partial_bytes * c->subgroups * c->packed;
+    facts->scratch_bytes = planner_candidate_scratch(c);
 }
 
 void planner_facts_find(const planner_program *program, const planner_candidate *candidate,

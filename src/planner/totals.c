@@ -97,6 +97,7 @@ static void add_pass(base_arena *arena, planner_totals *totals, const planner_wo
     if (pass->reductions > 0)
         add(&totals->meetings, pass->ends);
     add(&totals->partial_bytes, pass->partial_bytes);
+    add(&totals->ordered_bytes, pass->ordered_bytes);
     add_line(&totals->arrays, pass->row, planner_times(pass->arrays, pass->times));
     add_line(&totals->kept_bytes, pass->row, planner_times(pass->kept_bytes, pass->times));
     add_accesses(arena, totals, work, pass);

@@ -40,7 +40,7 @@ typedef struct planner_totals {
     int64_t living_count, living_capacity;
     int64_t exchanges; /* reductions of the lane axis, each as often as it ends */
     int64_t meetings;  /* passes with such reductions, as often as they end */
-    int64_t partial_bytes;
+    int64_t partial_bytes, ordered_bytes;
     int64_t asked_row, asked_other; /* bytes of one element that one pass loads, at most */
     planner_line arrays;            /* reads and writes of private arrays */
     planner_line kept_bytes;        /* of a worker: read and written of what is kept */

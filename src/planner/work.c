@@ -436,8 +436,10 @@ static void add_sweep(work_state *s, int number) {
         if (folds_lanes(state, op)) {
             base_dtype dtype = op->operands[0]->type.dtype;
             last_pass(s)->reductions++;
-            last_pass(s)->partial_bytes +=
-                base_dtype_size(ir_monoid_state(op->attributes.monoid, dtype));
+            int64_t bytes = base_dtype_size(ir_monoid_state(op->attributes.monoid, dtype));
+            last_pass(s)->partial_bytes += bytes;
+            if (analysis_order_planned(op, state->strict) == IR_ORDER_CANONICAL)
+                last_pass(s)->ordered_bytes += bytes;
         }
         if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
             visit(s, op, op->opcode == IR_STORE, false);

@@ -55,6 +55,7 @@ typedef struct planner_pass {
     int64_t first, count;                          /* visits */
     int64_t passing;       /* row loads whose values are not kept in registers */
     int64_t partial_bytes; /* of the states of those reductions, once each */
+    int64_t ordered_bytes; /* of those of them that are in the canonical order */
     int64_t arrays;        /* reads and writes of private arrays, at each element */
     int64_t kept_bytes;    /* read and written of what is kept, at each element */
 } planner_pass;
