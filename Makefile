@@ -1,6 +1,7 @@
 # Daily verbs over CMake. `make` alone installs nothing; the verbs that need more say what is missing.
 #
 #   make          build build/croft and build/libcroft.{a,so}     needs gcc, cmake
+#   make install PREFIX=/usr/local DESTDIR=   command, library, header   needs the same
 #   make demo     six row operators, checked and timed             needs the same
 #   make check    everything that must never break (TESTING.md)    needs `make deps`
 #   make check-long   what takes longer                            needs the same
@@ -13,13 +14,16 @@
 #   make deps     install the Debian packages (root), or print the line that does
 
 BUILD_PACKAGES := gcc libc6-dev cmake
-CHECK_PACKAGES := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev libcmocka-dev clang-format python3 python3-numpy
+CHECK_PACKAGES := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev libcmocka-dev clang-format pkg-config \
+                  python3 python3-numpy
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON ?= $(shell for p in python3 /usr/bin/python3; do \
             $$p -c 'import numpy' 2>/dev/null && { command -v $$p; break; }; done)
+PREFIX ?= /usr/local
 FORMATTED = $(shell find src cli bench test include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all build deps deps-build deps-check demo check check-run check-long check-gpu mutate bless docs bench format clean
+.PHONY: all build install install-built deps deps-build deps-check demo check check-run check-long check-gpu mutate bless \
+        docs bench format clean
 
 all: build
 
@@ -27,6 +31,12 @@ build:
 	@sh tools/packages need $(BUILD_PACKAGES)
 	@cmake --preset release -DCROFT_TOOLS=OFF >/dev/null
 	@cmake --build build -j$(JOBS)
+
+install: build
+	@$(MAKE) --no-print-directory install-built
+
+install-built:
+	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
 
 deps:
 	@sh tools/packages install $(CHECK_PACKAGES)

@@ -37,14 +37,23 @@ def main():
     status, text = run("ldd", library)
     linked = {os.path.basename(line.split()[0]) for line in text.splitlines() if line.split()}
     check("links", status == 0 and linked <= LINKED, f"{linked - LINKED}")
+    header = (ROOT / "include/croft.h").read_text()
+    major, minor, patch = re.findall(r"#define CROFT_VERSION_[A-Z]+ (\d+)", header)
+    version = f"CROFT_{major}.{minor}"
     status, text = run("nm", "-D", "--defined-only", library)
-    names = [line.split()[-1] for line in text.splitlines()]
+    symbols = [line.split()[-1] for line in text.splitlines() if line.split()[-1] != version]
+    names = [symbol.split("@")[0] for symbol in symbols]
     foreign = [name for name in names if not name.startswith("croft_")]
     check("exports", status == 0 and len(names) > 10 and not foreign, f"{foreign}")
-    declared = set(re.findall(r"\b(croft_\w+)\(", "\n".join(
-        line for line in (ROOT / "include/croft.h").read_text().split("CROFT_API")[1:])))
-    missing = [name for name in names if name not in declared]
-    check("declares", not missing, f"{missing}")
+    bare = [symbol for symbol in symbols if not symbol.endswith(f"@@{version}")]
+    check("versions", not bare, f"{bare} without {version}")
+    status, text = run("readelf", "-d", library)
+    soname = re.search(r"\(SONAME\).*\[(.*)\]", text)
+    check("soname", soname and soname[1] == f"libcroft.so.{major}.{minor}", text)
+    check("file", library.resolve().name == f"libcroft.so.{major}.{minor}.{patch}",
+          library.resolve().name)
+    declared = set(re.findall(r"^CROFT_API [^;(]*\b(croft_\w+)\(", header, re.MULTILINE))
+    check("declares", set(names) == declared, f"{sorted(set(names) ^ declared)}")
 
     (FOLDER / "header.c").write_text('#include "croft.h"\nint main(void) { return 0; }\n')
     for compiler, standard, language in (("gcc", "c11", "c"), ("clang", "c11", "c"),
