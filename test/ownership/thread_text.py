@@ -36,7 +36,7 @@ def affine(text, threads, slots, values):
 
 
 def stored_elements(text, threads, slots_of):
-    """`slots_of`: of each tensor's tile."""
+    """`slots_of`: of each tensor's tile, for what is the same in all slots."""
     body = text[text.rindex("\n  }\n"):] if "\n  }\n" in text else text
     values = {}
     for name, opcode, operands, slots in OP.findall(body):
@@ -50,14 +50,13 @@ def stored_elements(text, threads, slots_of):
             if first in values and second in values:
                 values[name] = values[first] ^ values[second] if opcode == "xor" else \
                     values[first] + values[second]
-    slots_of_value = {name: int(slots or 1) for name, slots in RESULT.findall(text)}
+    slots_of_value = {name: int(slots) for name, slots in RESULT.findall(text) if slots}
     pieces = {}
     for tensor, index, value in STORE.findall(body):
-        pieces.setdefault(tensor, []).append((index, slots_of_value.get(value, 1)))
+        pieces.setdefault(tensor, []).append(
+            (index, slots_of_value.get(value, slots_of[tensor])))
     stored = {}
     for tensor, parts in pieces.items():
-        if len(parts) == 1:
-            parts = [(parts[0][0], slots_of[tensor])]
         stored[tensor] = np.concatenate([affine(index, threads, slots, values)
                                          for index, slots in parts], axis=1)
     return stored
