@@ -222,6 +222,7 @@ typedef struct croft_prepare_options {
 /* Binds the arguments: each tensor, and what has no default. Takes the variant that the kernel has
  * for them, else compiles one. Nothing is run. Refused are, among others, arguments that disagree
  * about a size, outputs whose bytes overlap with another tensor's, and tensors of the wrong device.
+ * An output may be an input, element for element, where the result is that of memory of its own.
  * `options` may be NULL. */
 CROFT_API croft_status croft_prepare(croft_kernel *kernel, const croft_argument *arguments,
                                      int argument_count, const croft_prepare_options *options,

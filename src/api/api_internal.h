@@ -67,7 +67,7 @@ struct croft_dispatch {
     const api_variant *variant;
     int parameter_count, pointer_count;
     runtime_tensor tensors[API_PARAMETERS_LIMIT]; /* by parameter; of scalars nothing */
-    bool written[API_PARAMETERS_LIMIT];
+    bool read[API_PARAMETERS_LIMIT], written[API_PARAMETERS_LIMIT];
     void *pointers[API_PARAMETERS_LIMIT]; /* of tensors, those of the workspace last */
     int own_pointers;                     /* of the caller */
     int64_t *words;
@@ -111,7 +111,12 @@ croft_status api_arguments_read(api_call *call, const croft_argument *arguments,
 croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
                               const text_bindings *bindings, const croft_argument *arguments,
                               int count, croft_dispatch *dispatch);
-/* Where bytes of an output are another tensor's: the finding, by names of the variant. */
+/* Outputs that are inputs, element for element, get them as their homes: in the bindings, and in
+ * the arguments, of which the variant is made. */
+void api_homes_find(const croft_dispatch *dispatch, text_bindings *bindings,
+                    text_argument *arguments, int count);
+/* Where bytes of an output are another tensor's, but for its home: the finding, by names of the
+ * variant. */
 croft_status api_overlaps_check(api_call *call, const croft_dispatch *dispatch);
 /* The same where a tensor's elements are not aligned to their size. */
 croft_status api_alignments_check(api_call *call, const croft_dispatch *dispatch);

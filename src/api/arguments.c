@@ -211,12 +211,12 @@ static const croft_tensor *tensor_named(const croft_argument *arguments, int cou
     return NULL;
 }
 
-static bool is_written(const croft_kernel *kernel, const char *name) {
+static ir_access_mode mode_of(const croft_kernel *kernel, const char *name) {
     text_signature_entry entry;
     for (int i = 0; text_kernel_signature(kernel->syntax.kernel, i, &entry); i++)
         if (strcmp(entry.name, name) == 0)
-            return entry.mode != IR_IN;
-    return false;
+            return entry.mode;
+    return IR_IN;
 }
 
 croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
@@ -241,7 +241,8 @@ croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
                                 "its elements span more than "
                                 "the address space",
                                 NULL, "shape times strides within 63 bits");
-        dispatch->written[i] = is_written(kernel, bound->name);
+        dispatch->written[i] = mode_of(kernel, bound->name) != IR_IN;
+        dispatch->read[i] = mode_of(kernel, bound->name) != IR_OUT;
         status = status == CROFT_OK ? check_strides(call, bound->name, tensor) : status;
         status = status == CROFT_OK ? check_place(call, bound->name, given, tensor, device_type)
                                     : status;
@@ -255,21 +256,80 @@ croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
     return CROFT_OK;
 }
 
+/* ---- tensors that meet ---- */
+static bool is_one_tensor(const runtime_tensor *a, const runtime_tensor *b) {
+    bool one = a->address == b->address && a->rank == b->rank &&
+               a->element_bytes == b->element_bytes && a->element_bytes > 0;
+    for (int d = 0; one && d < a->rank; d++)
+        one = a->extents[d] == b->extents[d] &&
+              (a->strides[d] == b->strides[d] || a->extents[d] <= 1);
+    return one;
+}
+
+/* The first input that the tensor is; -1: none. */
+static int find_home(const croft_dispatch *dispatch, const text_bindings *bindings, int tensor) {
+    for (int i = 0; i < bindings->argument_count; i++)
+        if (!dispatch->written[i] && bindings->arguments[i].kind == TEXT_ARGUMENT_TENSOR &&
+            bindings->arguments[i].dtype == bindings->arguments[tensor].dtype &&
+            is_one_tensor(&dispatch->tensors[i], &dispatch->tensors[tensor]))
+            return i;
+    return -1;
+}
+
+static void set_home(text_bindings *bindings, text_argument *arguments, int count, int tensor,
+                     int home) {
+    const char *name = bindings->arguments[home].name;
+    bindings->arguments[tensor].home = name;
+    for (int i = 0; i < count; i++)
+        if (strcmp(arguments[i].name, bindings->arguments[tensor].name) == 0)
+            arguments[i].home = name;
+}
+
+void api_homes_find(const croft_dispatch *dispatch, text_bindings *bindings,
+                    text_argument *arguments, int count) {
+    for (int i = 0; i < bindings->argument_count; i++) {
+        int home =
+            dispatch->written[i] && !dispatch->read[i] ? find_home(dispatch, bindings, i) : -1;
+        if (home < 0)
+            continue;
+        set_home(bindings, arguments, count, i, home);
+        for (int k = home + 1; k < bindings->argument_count; k++)
+            if (!dispatch->written[k] && find_home(dispatch, bindings, k) == home)
+                set_home(bindings, arguments, count, k, home);
+    }
+}
+
+static bool has_bytes(const runtime_tensor *tensor) {
+    int64_t bytes = 0;
+    return tensor->element_bytes > 0 && span_of(tensor, &bytes) && bytes > 0;
+}
+
+static bool meet(const runtime_tensor *a, const runtime_tensor *b) {
+    int64_t a_bytes = 0, b_bytes = 0;
+    if (a->element_bytes == 0 || b->element_bytes == 0)
+        return false;
+    (void)!(span_of(a, &a_bytes) && span_of(b, &b_bytes)); /* both were asked before */
+    return a_bytes > 0 && b_bytes > 0 && a->address < b->address + (uint64_t)b_bytes &&
+           b->address < a->address + (uint64_t)a_bytes;
+}
+
+/* An output and the inputs that are it. */
+static const char *home_of(const text_argument *tensor) {
+    return tensor->home != NULL ? tensor->home : tensor->name;
+}
+
 croft_status api_overlaps_check(api_call *call, const croft_dispatch *dispatch) {
-    const ir_parameter *names = dispatch->variant->compiled.tile->parameters;
+    const text_argument *bound = dispatch->variant->compiled.bindings.arguments;
     for (int i = 0; i < dispatch->parameter_count; i++)
         for (int k = 0; k < dispatch->parameter_count; k++) {
             const runtime_tensor *a = &dispatch->tensors[i], *b = &dispatch->tensors[k];
-            int64_t a_bytes = 0, b_bytes = 0;
-            if (i == k || !dispatch->written[i] || a->element_bytes == 0 || b->element_bytes == 0 ||
-                (dispatch->written[k] && k < i))
-                continue;
-            (void)!(span_of(a, &a_bytes) && span_of(b, &b_bytes)); /* both were asked before */
-            if (a_bytes > 0 && b_bytes > 0 && a->address < b->address + (uint64_t)b_bytes &&
-                b->address < a->address + (uint64_t)a_bytes)
-                return api_refuse(call, "tensor-overlap", names[i].name,
-                                  "bytes of an output are those of another tensor", names[k].name,
-                                  "tensors that lie apart");
+            bool once = i != k && dispatch->written[i] && !(dispatch->written[k] && k < i);
+            bool one = !dispatch->written[k] && strcmp(home_of(&bound[i]), home_of(&bound[k])) == 0;
+            if (once && (one ? !is_one_tensor(a, b) && has_bytes(a) : meet(a, b)))
+                return api_refuse(call, "tensor-overlap", bound[i].name,
+                                  "bytes of an output are those of another tensor", bound[k].name,
+                                  one ? "the tensor that it was when this was prepared"
+                                      : "tensors that lie apart, or are one, element for element");
         }
     return CROFT_OK;
 }

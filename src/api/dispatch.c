@@ -198,6 +198,8 @@ static croft_status prepare(api_call *call, const croft_argument *arguments, int
         return CROFT_OUT_OF_RESOURCES;
     status = api_tensors_read(call, kernel, &bindings, arguments, count, dispatch);
     if (status == CROFT_OK)
+        api_homes_find(dispatch, &bindings, texts, count);
+    if (status == CROFT_OK)
         status = api_variant_take(call, kernel, &bindings, texts, count, choice, dispatch->tensors,
                                   &dispatch->variant);
     return status == CROFT_OK ? fill_dispatch(call, dispatch, &bindings) : status;

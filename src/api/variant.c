@@ -50,6 +50,9 @@ static bool same_parameters(const croft_kernel *kernel, const text_bindings *a,
         consts += entry.kind == TEXT_ENTRY_CONST;
         layouts += entry.kind == TEXT_ENTRY_LAYOUT;
     }
+    for (int i = 0; i < a->argument_count; i++)
+        if (!same_text(a->arguments[i].home, b->arguments[i].home))
+            return false;
     return true;
 }
 

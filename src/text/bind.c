@@ -519,6 +519,9 @@ static void bind_parameters(binder *b) {
         bound->dtype = parameter->dtype_parameter >= 0
                            ? b->bindings->dtypes[parameter->dtype_parameter]
                            : parameter->dtype;
+        const text_argument *given = b->of_parameter[i];
+        if (tensor && given != NULL && given->home != NULL)
+            bound->home = base_arena_copy(b->arena, given->home, strlen(given->home));
         if (tensor)
             bind_shape(b, parameter, b->of_parameter[i], bound);
         else

@@ -62,6 +62,8 @@ typedef struct text_argument {
                        */
     int rank;
     int64_t extent[IR_MAX_RANK]; /* in bindings -1: not known (then extent_open) */
+    const char *home; /* TENSOR: another tensor, an input, whose memory it is, element for element;
+                         NULL: it has its own */
     bool is_integer;
     int64_t integer;
     double number;

@@ -237,11 +237,15 @@ static bool build_fill(lowerer *l, const text_expression *node, base_dtype dtype
     return true;
 }
 
+ir_access_mode lower_mode(const lowerer *l, const text_name *name) {
+    return l->kernel->parameters[text_kernel_find_parameter(l->kernel, name)].mode;
+}
+
 int lower_tensor(const lowerer *l, const text_name *name) {
     int index = text_kernel_find_parameter(l->kernel, name);
     if (index < 0 || l->kernel->parameters[index].kind != TEXT_PARAMETER_TENSOR)
         return -1;
-    return l->kernel->parameters[index].ordinal;
+    return l->home[l->kernel->parameters[index].ordinal];
 }
 
 bool lower_access_build(lowerer *l, const text_expression *node, int parameter,
@@ -381,7 +385,7 @@ static lower_value index_tile(lowerer *l, const text_expression *node) {
 
 static lower_value lower_load(lowerer *l, const text_expression *node, int parameter) {
     lower_access access;
-    if (l->module->parameters[parameter].mode == IR_OUT) {
+    if (lower_mode(l, node->left->name) == IR_OUT) {
         lower_report(l, "read-of-out", node->location, "`%s` is only written",
                      node->left->name->text)
             ->hint = "declare it `inout` to read what the caller put there";

@@ -8,6 +8,7 @@
  *     lower_type.c       implicit conversions, broadcasting     lower_call.c      functions
  *     lower_access.c     indices, ranges, loads                 lower_store.c     stores
  *     lower_layout.c     tiles whose owners the kernel says
+ *     lower_in_place.c   outputs that are inputs
  *     lower_owner.c      which program and element writes a cell   lower_enumerate.c   by trying
  *
  * Every function that finds an error reports it and gives a POISON value; whatever uses that value
@@ -111,6 +112,7 @@ typedef struct lowerer {
     bool *seen;         /* by name id, all false between uses */
     bool *is_width;     /* symbols that stand in the extent of a tile of the body */
     bool *stored;       /* by module parameter */
+    int *home;          /* by module parameter: whose memory it is; most are their own */
     const lower_owner **owners;
     const text_layout *layout; /* the first that is used: all have its threads */
 } lowerer;
@@ -216,7 +218,9 @@ typedef struct lower_access {
     int none_axes[IR_MAX_RANK];              /* axes that `None` adds to the result */
     int none_count;
 } lower_access;
-/* The module parameter of a tensor name, or -1. */
+/* What the kernel says of a tensor that it has. */
+ir_access_mode lower_mode(const lowerer *l, const text_name *name);
+/* The module parameter that a tensor name stands for, or -1. */
 int lower_tensor(const lowerer *l, const text_name *name);
 /* Indices of tensor[...]; false when reported. */
 bool lower_access_build(lowerer *l, const text_expression *node, int parameter,
@@ -238,6 +242,12 @@ void lower_owner_check_load(lowerer *l, const text_expression *node, int paramet
 
 /* ---- statements ---- */
 void lower_block(lowerer *l, const text_block *block);
+
+/* ---- lower_in_place.c ---- */
+/* Finds the homes; inputs that are one become inout. */
+void lower_homes_find(lowerer *l);
+/* Reports loads from memory that a store under another name may have changed before. */
+void lower_homes_check(lowerer *l);
 void lower_for(lowerer *l, const text_statement *statement);
 void lower_if(lowerer *l, const text_statement *statement);
 /* The names that a block assigns, in order of first assignment. */

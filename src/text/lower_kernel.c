@@ -182,7 +182,7 @@ static void declare_parameters(lowerer *l) {
 static void check_outputs(lowerer *l) {
     for (int i = 0; i < l->module->parameter_count; i++) {
         const ir_parameter *parameter = &l->module->parameters[i];
-        if (parameter->is_tensor && parameter->mode == IR_OUT && !l->stored[i])
+        if (parameter->is_tensor && parameter->mode == IR_OUT && !l->stored[l->home[i]])
             lower_report(l, "unwritten-output", parameter->location, "`%s` is never written",
                          parameter->name);
     }
@@ -202,17 +202,20 @@ static ir_module *lower_once(base_arena *arena, const text_kernel *kernel,
     l->names = BASE_NEW_ARRAY(arena, lower_binding, kernel->file->name_count + 1);
     l->seen = BASE_NEW_ARRAY(arena, bool, kernel->file->name_count + 1);
     l->stored = BASE_NEW_ARRAY(arena, bool, kernel->module_count + 1);
+    l->home = BASE_NEW_ARRAY(arena, int, kernel->module_count + 1);
     l->owners = BASE_NEW_ARRAY(arena, const lower_owner *, kernel->module_count + 1);
     l->module = ir_module_create(arena, kernel->name->text, kernel->file->source);
     l->builder = (ir_builder){l->module, &l->module->body, kernel->location};
     range_init(&l->range, arena, l->module, bindings->sizes);
     declare_sizes(l, known);
     declare_parameters(l);
+    lower_homes_find(l);
     lower_scope scope;
     lower_scope_enter(l, &scope, &l->module->body);
     lower_block(l, &kernel->body);
     lower_scope_leave(l);
     check_outputs(l);
+    lower_homes_check(l);
     if (l->dropped && diagnostics->count == 0)
         lower_report(l, "croft-bug", kernel->location,
                      "CROFT_BUG: a statement was left out without a finding")

@@ -79,7 +79,7 @@ static bool check_target(lowerer *l, const text_expression *target, int paramete
             item->hint = "a tile is a value: compute a new one, such as `where(condition, a, b)`";
         return false;
     }
-    if (l->module->parameters[parameter].mode == IR_IN) {
+    if (lower_mode(l, name) == IR_IN) {
         base_diagnostic *item =
             lower_report(l, "store-to-in", target->location, "`%s` is only read", name->text);
         item->found = "a store to a tensor declared `in`";

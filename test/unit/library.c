@@ -220,6 +220,8 @@ static void tensors_that_no_launch_could_take_are_refused(void **state) {
     assert_finding(&s, prepare_again(&s), "size-mismatch");
     matrix_set(&s.out, s.x + 3, ROWS, WIDTH, STEP);
     assert_finding(&s, prepare_again(&s), "tensor-overlap");
+    matrix_set(&s.out, s.x, ROWS, WIDTH, STEP + 1);
+    assert_finding(&s, prepare_again(&s), "tensor-overlap");
     matrix_set(&s.out, s.y, ROWS, WIDTH, STEP);
     s.out.tensor.device_type = CROFT_ON_CUDA;
     assert_finding(&s, prepare_again(&s), "tensor-device");
