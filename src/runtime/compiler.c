@@ -7,9 +7,13 @@
  *
  *     cc -std=gnu11 -O2 ... TARGET FLAGS EXTRA FLAGS -o PRIVATE/kernel.so PRIVATE/kernel.c -lm
  *
- * It keeps nothing for the next time (that is the cache's task).
+ * With a cache the program may come from there, and goes there once it has been loaded. It is
+ * copied into PRIVATE in any case: what is mapped into the process is then a file that nobody else
+ * can cut short, and has a name of its own (dlopen gives the library that it has under a name, also
+ * where the file is another one by now). The key is made without starting the compiler
+ * (program_key.c).
  */
-#include "runtime/compiler.h"
+#include "runtime/compiler_internal.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -18,11 +22,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -220,21 +223,29 @@ static bool append_flags(const char *arguments[ARGUMENT_LIMIT], int *count,
     return true;
 }
 
+/* *flags_end: behind the last flag; they begin behind the compiler. */
 static bool make_arguments(const char *arguments[ARGUMENT_LIMIT], const char *compiler,
                            const build_directory *directory, const char *const *flags,
-                           const char *const *extra_flags) {
+                           const char *const *extra_flags, int *flags_end) {
     int count = 0;
     arguments[count++] = compiler;
     for (size_t i = 0; i < COUNT(fixed_flags); i++)
         arguments[count++] = fixed_flags[i];
     if (!append_flags(arguments, &count, flags) || !append_flags(arguments, &count, extra_flags))
         return false;
+    *flags_end = count;
     arguments[count++] = "-o";
     arguments[count++] = directory->library;
     arguments[count++] = directory->source;
     arguments[count++] = "-lm";
     arguments[count] = NULL;
     return true;
+}
+
+/* The compiler's own directory, and those of the system. */
+static void list_directories(const char *compiler, char directories[PATH_MAX + 32]) {
+    int length = (int)(strrchr(compiler, '/') - compiler);
+    snprintf(directories, PATH_MAX + 32, "%.*s:/usr/bin:/bin", length, compiler);
 }
 
 /* Signals that a host may have blocked or ignored act on the compiler as they do by default. */
@@ -254,9 +265,9 @@ static int set_signals(posix_spawnattr_t *attributes) {
 /* Starts the compiler with both outputs on `output`; 0 or an errno. */
 static int start_compiler(const char *const *arguments, const char *temporary, int output,
                           pid_t *process) {
-    char path[PATH_MAX + 32], scratch[PATH_MAX + 16];
-    int directory_length = (int)(strrchr(arguments[0], '/') - arguments[0]);
-    snprintf(path, sizeof path, "PATH=%.*s:/usr/bin:/bin", directory_length, arguments[0]);
+    char directories[PATH_MAX + 32], path[PATH_MAX + 40], scratch[PATH_MAX + 16];
+    list_directories(arguments[0], directories);
+    snprintf(path, sizeof path, "PATH=%s", directories);
     snprintf(scratch, sizeof scratch, "TMPDIR=%s", temporary);
     char locale[] = "LC_ALL=C", no_cache[] = "CCACHE_DISABLE=1";
     char *const environment[] = {path, scratch, locale, no_cache, NULL};
@@ -401,33 +412,134 @@ static runtime_status run_compiler(const char *const *arguments, const build_dir
     return await_compiler(process, arguments[0], directory->library, in_time ? 0 : limit_s, report);
 }
 
+/* ---- one program ---- */
+typedef struct build {
+    const runtime_compiler_config *config;
+    const char *arguments[ARGUMENT_LIMIT];
+    build_directory directory;
+    int limit_s;
+    char key_head[COMPILER_KEY_LIMIT];
+    runtime_cache_key key;
+    void *library; /* NULL: not loaded yet */
+} build;
+
+static runtime_status load_library(build *b, runtime_report *report) {
+    b->library = dlopen(b->directory.library, RTLD_NOW | RTLD_LOCAL);
+    if (b->library != NULL)
+        return RUNTIME_OK;
+    return runtime_report_set(report, RUNTIME_LOAD_FAILED,
+                              "the compiled library cannot be loaded: %s", dlerror());
+}
+
+static runtime_status compile_and_load(build *b, runtime_report *report) {
+    runtime_status status = run_compiler(b->arguments, &b->directory, b->limit_s, report);
+    return status == RUNTIME_OK ? load_library(b, report) : status;
+}
+
+/* ---- the same with a cache ---- */
+static bool copy_program(const runtime_cache_found *found, const char *path) {
+    char bytes[16384];
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int64_t at = 0;
+    bool good = file >= 0;
+    while (good && at < found->size) {
+        int64_t left = found->size - at;
+        size_t wanted = left < (int64_t)sizeof bytes ? (size_t)left : sizeof bytes;
+        ssize_t got = pread(found->file, bytes, wanted, found->offset + at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        good = got > 0 && write_all(file, bytes, (size_t)got) == 0;
+        at += good ? got : 0;
+    }
+    if (file >= 0 && close(file) != 0)
+        good = false;
+    return good;
+}
+
+/* An entry that cannot be loaded is removed. */
+static bool load_from_cache(build *b, runtime_report *report) {
+    runtime_cache_found found;
+    runtime_report unread;
+    if (!runtime_cache_find(b->config->cache, &b->key, &found))
+        return false;
+    bool copied = copy_program(&found, b->directory.library);
+    close(found.file);
+    if (copied && load_library(b, &unread) == RUNTIME_OK) {
+        report->from_cache = true;
+        return true;
+    }
+    unlink(b->directory.library);
+    if (copied)
+        runtime_cache_drop(b->config->cache, &b->key);
+    return false;
+}
+
+static void keep_library(const build *b) {
+    struct stat status;
+    int file = open(b->directory.library, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return;
+    if (fstat(file, &status) == 0 && status.st_size > 0) {
+        size_t size = (size_t)status.st_size;
+        void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+        if (bytes != MAP_FAILED) {
+            runtime_cache_keep(b->config->cache, &b->key, bytes, size);
+            munmap(bytes, size);
+        }
+    }
+    close(file);
+}
+
+static runtime_status take_or_compile(build *b, runtime_report *report) {
+    if (load_from_cache(b, report))
+        return RUNTIME_OK;
+    int lock = runtime_cache_lock(b->config->cache, &b->key, b->limit_s);
+    runtime_status status = RUNTIME_OK;
+    if (!load_from_cache(b, report)) {
+        status = compile_and_load(b, report);
+        if (status == RUNTIME_OK)
+            keep_library(b);
+    }
+    runtime_cache_unlock(lock);
+    return status;
+}
+
+/* Whether there is a key for the cache to know the program by. */
+static bool make_key(build *b, const char *source, size_t length, int flags_end) {
+    char directories[PATH_MAX + 32];
+    if (b->config->cache == NULL || b->config->extra_flags != NULL)
+        return false;
+    list_directories(b->arguments[0], directories);
+    b->key = (runtime_cache_key){.head = b->key_head, .text = source, .text_length = length};
+    return compiler_key_write(b->key_head, b->arguments[0], directories, b->arguments + 1,
+                              flags_end - 1);
+}
+
 runtime_status runtime_compiler_build(const runtime_compiler_config *config, const char *source,
                                       size_t length, const char *const *flags, void **library,
                                       runtime_report *report) {
     char compiler[PATH_MAX];
-    const char *arguments[ARGUMENT_LIMIT];
-    build_directory directory;
+    int flags_end = 0;
+    build b = {.config = config,
+               .limit_s = config->time_limit_s > 0 ? config->time_limit_s : DEFAULT_TIME_LIMIT_S};
     *library = NULL;
+    report->from_cache = false;
     runtime_status status = runtime_compiler_find(config, compiler, report);
     if (status != RUNTIME_OK)
         return status;
-    status = choose_build_directory(config, source, length, &directory, report);
+    status = choose_build_directory(config, source, length, &b.directory, report);
     if (status != RUNTIME_OK)
         return status;
-    if (!make_arguments(arguments, compiler, &directory, flags, config->extra_flags))
+    if (!make_arguments(b.arguments, compiler, &b.directory, flags, config->extra_flags,
+                        &flags_end))
         status = runtime_report_set(report, RUNTIME_SYSTEM_FAILED,
                                     "more than %d arguments for the compiler", ARGUMENT_LIMIT);
+    else if (make_key(&b, source, length, flags_end))
+        status = take_or_compile(&b, report);
     else
-        status = run_compiler(
-            arguments, &directory,
-            config->time_limit_s > 0 ? config->time_limit_s : DEFAULT_TIME_LIMIT_S, report);
-    if (status == RUNTIME_OK) {
-        *library = dlopen(directory.library, RTLD_NOW | RTLD_LOCAL);
-        if (*library == NULL)
-            status = runtime_report_set(report, RUNTIME_LOAD_FAILED,
-                                        "the compiled library cannot be loaded: %s", dlerror());
-    }
-    remove_build_directory(&directory);
+        status = compile_and_load(&b, report);
+    remove_build_directory(&b.directory);
+    *library = b.library;
     report->status = status;
     return status;
 }

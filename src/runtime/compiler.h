@@ -1,6 +1,7 @@
 /* The system C compiler: find it, start it, load what it made.
  *
  *     source text -> PRIVATE/kernel.c -> cc -> PRIVATE/kernel.so -> dlopen -> PRIVATE removed
+ *     key of the text -> the cache --------> PRIVATE/kernel.so -> dlopen -> PRIVATE removed
  *
  * PRIVATE is a fresh directory of mode 0700. It also is the compiler's TMPDIR, so nothing of a
  * killed compiler stays. The library never reads the environment: a PATH comes in the config.
@@ -8,7 +9,7 @@
 #ifndef RUNTIME_COMPILER_H
 #define RUNTIME_COMPILER_H
 
-#include "runtime/status.h"
+#include "runtime/cache.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -29,6 +30,9 @@ typedef struct runtime_compiler_config {
     const char *const *extra_flags;
     /* A compiler that has not ended after so many seconds is killed. 0: 600. */
     int time_limit_s;
+    /* Where programs are kept, and looked for before a compiler is started; NULL: nowhere. It is
+     * not used beside extra flags, as those may name files that no key knows. */
+    runtime_cache *cache;
 } runtime_compiler_config;
 
 /* Writes the absolute path of the compiler. RUNTIME_NO_COMPILER: the report says where it looked.
@@ -39,6 +43,8 @@ runtime_status runtime_compiler_find(const runtime_compiler_config *config, char
 /* Compiles C text into a shared object and loads it (RTLD_NOW, RTLD_LOCAL). `flags` are those of
  * the target, such as -mavx2, NULL-terminated; NULL: none. Floating arithmetic keeps its meaning:
  * contraction off, NaN, infinities and signed zeros as written; errno and traps are not kept.
+ * A program of the cache is loaded without starting the compiler, which must be there all the same,
+ * as it is part of the key; the report then says from_cache, and no warnings.
  * On success *library is to be closed with runtime_library_close. On failure nothing is loaded;
  * in either case no file stays behind. The calling process needs no special signal set-up. */
 runtime_status runtime_compiler_build(const runtime_compiler_config *config, const char *source,

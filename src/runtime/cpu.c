@@ -130,6 +130,7 @@ static runtime_status cpu_load(runtime_device *device, const runtime_artifact *a
                                runtime_module **module, runtime_report *report) {
     cpu_device *cpu = (cpu_device *)device;
     *module = NULL;
+    report->from_cache = false;
     runtime_status status = check_names(artifact, report);
     if (status != RUNTIME_OK)
         return status;

@@ -371,6 +371,7 @@ runtime_status cuda_module_load(runtime_device *device, const runtime_artifact *
                                 runtime_module **module, runtime_report *report) {
     cuda_device *cuda = (cuda_device *)device;
     *module = NULL;
+    report->from_cache = false;
     runtime_report_set(report, RUNTIME_OK, "%s", "");
     runtime_status status = check_artifact(cuda, artifact, report);
     if (status == RUNTIME_OK)

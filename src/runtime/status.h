@@ -6,6 +6,8 @@
 #ifndef RUNTIME_STATUS_H
 #define RUNTIME_STATUS_H
 
+#include <stdbool.h>
+
 typedef enum runtime_status {
     RUNTIME_OK,
     RUNTIME_NO_COMPILER,    /* none found, or the one named cannot be executed */
@@ -24,6 +26,7 @@ enum { RUNTIME_REPORT_LIMIT = 16384 };
  * success it holds what the compiler printed (warnings), mostly nothing. */
 typedef struct runtime_report {
     runtime_status status;
+    bool from_cache; /* of a load: the program was not compiled now (cache.h) */
     char text[RUNTIME_REPORT_LIMIT];
 } runtime_report;
 

@@ -1,0 +1,287 @@
+/* The cache of compiled programs: its directory, who may compile what, finding and keeping.
+ *
+ *     XDG_CACHE_HOME=/x           ->  /x/croft
+ *     HOME=/home/u                ->  /home/u/.cache/croft
+ *     HOME=/home/u, which is root's -> a complaint, and everything is compiled
+ *
+ * The directory is opened and looked at by each call: no file stays open between them. Locks are
+ * those of an open file (F_OFD_SETLK), so that threads of one process exclude each other too, one
+ * byte of one file for each hash, so that no lock has to be removed.
+ */
+#include "runtime/cache_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NAMES_LIMIT = 64, PAUSE_LEAST_US = 200, PAUSE_MOST_US = 5000 };
+
+/* ---- where it is ---- */
+static bool is_given(const char *text) {
+    return text != NULL && text[0] != '\0';
+}
+
+/* False: nowhere, or the name is too long. */
+static bool place(const runtime_cache_config *config, char directory[PATH_MAX]) {
+    char here[PATH_MAX] = "";
+    int length = PATH_MAX;
+    if (config->directory != NULL) {
+        bool absolute = config->directory[0] == '/';
+        if (config->directory[0] == '\0' || (!absolute && getcwd(here, sizeof here) == NULL))
+            return false;
+        length =
+            snprintf(directory, PATH_MAX, "%s%s%s", here, absolute ? "" : "/", config->directory);
+    } else if (is_given(config->cache_home) && config->cache_home[0] == '/') {
+        length = snprintf(directory, PATH_MAX, "%s/croft", config->cache_home);
+    } else if (is_given(config->home) && config->home[0] == '/') {
+        length = snprintf(directory, PATH_MAX, "%s/.cache/croft", config->home);
+    }
+    if (length >= PATH_MAX)
+        return false;
+    while (length > 1 && directory[length - 1] == '/') /* behind one, links would be followed */
+        directory[--length] = '\0';
+    return true;
+}
+
+/* It and its parent (`.cache`), for the owner alone. A home that is not there is not made. 0, or
+ * the errno that stood in the way first. */
+static int make_directories(const char *directory) {
+    char parent[PATH_MAX];
+    int error = 0;
+    strcpy(parent, directory);
+    char *end = strrchr(parent, '/');
+    *end = '\0';
+    if (end != parent && mkdir(parent, 0700) != 0 && errno != EEXIST)
+        error = errno;
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST && error == 0)
+        error = errno;
+    return error;
+}
+
+/* "" where it is as it should be. */
+static void look_at(const char *path, int directory, char why[PATH_MAX + 256]) {
+    struct stat status;
+    enum { ROOM = PATH_MAX + 256 };
+    if (fstat(directory, &status) != 0)
+        snprintf(why, ROOM, "%s: %s", path, strerror(errno));
+    else if (status.st_uid != geteuid())
+        snprintf(why, ROOM, "%s belongs to user %lu and not to this one, %lu", path,
+                 (unsigned long)status.st_uid, (unsigned long)geteuid());
+    else if ((status.st_mode & S_IWOTH) != 0)
+        snprintf(why, ROOM, "%s is writable for everybody", path);
+    else if ((status.st_mode & S_IWGRP) != 0)
+        snprintf(why, ROOM, "%s is writable for a group", path);
+}
+
+int cache_directory_open(const runtime_cache *cache, bool make, char why[PATH_MAX + 256]) {
+    const char *path = cache->directory;
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    struct stat status;
+    why[0] = '\0';
+    int directory = open(path, flags), error = errno;
+    if (directory < 0 && error == ENOENT) {
+        if (!make)
+            return -1;
+        int made = make_directories(path);
+        directory = open(path, flags);
+        error = made != 0 ? made : errno;
+    }
+    if (directory >= 0) {
+        look_at(path, directory, why);
+        if (why[0] == '\0')
+            return directory;
+        close(directory);
+        return -1;
+    }
+    bool link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    snprintf(why, PATH_MAX + 256, link ? "%s is a symbolic link" : "%s: %s", path, strerror(error));
+    return -1;
+}
+
+/* For calls that may go on without: what is wrong is complained of. */
+static int open_or_complain(runtime_cache *cache, bool make) {
+    char why[PATH_MAX + 256];
+    int directory = cache_directory_open(cache, make, why);
+    if (why[0] != '\0')
+        cache_complain(cache, "%s", why);
+    return directory;
+}
+
+/* ---- complaints ---- */
+void cache_complain(runtime_cache *cache, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    pthread_mutex_lock(&cache->lock);
+    if (!cache->complained)
+        vsnprintf(cache->complaint, sizeof cache->complaint, format, arguments);
+    cache->complained = true;
+    pthread_mutex_unlock(&cache->lock);
+    va_end(arguments);
+}
+
+bool runtime_cache_complaint(runtime_cache *cache, runtime_report *report) {
+    pthread_mutex_lock(&cache->lock);
+    bool tell = cache->complained && !cache->told;
+    if (tell)
+        runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "compiled programs are not kept: %s",
+                           cache->complaint);
+    cache->told = cache->told || tell;
+    pthread_mutex_unlock(&cache->lock);
+    return tell;
+}
+
+/* ---- locks ---- */
+static bool set_lock(int file, short type, uint64_t hash) {
+    struct flock lock = {.l_type = type,
+                         .l_whence = SEEK_SET,
+                         .l_start = (off_t)(hash >> 2), /* and its end is a number too */
+                         .l_len = 1};
+    return fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
+static int64_t now_us(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int runtime_cache_lock(runtime_cache *cache, const runtime_cache_key *key, int limit_s) {
+    int directory = open_or_complain(cache, true);
+    if (directory < 0)
+        return -1;
+    int file = openat(directory, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    close(directory);
+    if (file < 0)
+        return -1;
+    uint64_t hash = cache_key_hash(key);
+    int64_t end_us = now_us() + (int64_t)limit_s * 1000000;
+    for (long pause_us = PAUSE_LEAST_US; !set_lock(file, F_WRLCK, hash);) {
+        if ((errno != EAGAIN && errno != EACCES && errno != EINTR) || now_us() >= end_us)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = pause_us * 1000}, NULL);
+        pause_us = 2 * pause_us < PAUSE_MOST_US ? 2 * pause_us : PAUSE_MOST_US;
+    }
+    return file;
+}
+
+/* Not only closed: a child that the host has forked meanwhile holds the open file too. */
+void runtime_cache_unlock(int lock) {
+    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    if (lock < 0)
+        return;
+    (void)fcntl(lock, F_OFD_SETLK, &all);
+    close(lock);
+}
+
+/* ---- finding and keeping ---- */
+bool runtime_cache_find(runtime_cache *cache, const runtime_cache_key *key,
+                        runtime_cache_found *found) {
+    char name[CACHE_NAME_LIMIT];
+    struct stat status;
+    cache_checked checked;
+    int directory = open_or_complain(cache, false);
+    if (directory < 0)
+        return false;
+    cache_entry_name(cache_key_hash(key), name);
+    int file = cache_entry_open(directory, name, &status);
+    close(directory);
+    if (file < 0)
+        return false;
+    if (cache_entry_check(file, &status, key, &checked) != NULL || !checked.same) {
+        close(file);
+        return false;
+    }
+    (void)futimens(file, NULL); /* used now */
+    *found = checked.program;
+    return true;
+}
+
+/* A name that nobody else writes to now; 0 or an errno. */
+static int write_new(int directory, const runtime_cache_key *key, const void *program, size_t size,
+                     char name[CACHE_NAME_LIMIT + 24]) {
+    int error = EEXIST;
+    for (int i = 0; i < NAMES_LIMIT && error == EEXIST; i++) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        unsigned long long number = (unsigned long long)now.tv_sec * 1000000000ull +
+                                    (unsigned long long)now.tv_nsec +
+                                    ((unsigned long long)getpid() << 40);
+        snprintf(name, CACHE_NAME_LIMIT + 24, "%016llx-%016llx.new",
+                 (unsigned long long)cache_key_hash(key), number);
+        error = cache_entry_write(directory, name, key, program, size);
+    }
+    return error;
+}
+
+void runtime_cache_keep(runtime_cache *cache, const runtime_cache_key *key, const void *program,
+                        size_t size) {
+    char written[CACHE_NAME_LIMIT + 24], name[CACHE_NAME_LIMIT];
+    if (cache_entry_size(key, size) > cache->limit_bytes)
+        return;
+    int directory = open_or_complain(cache, true);
+    if (directory < 0)
+        return;
+    cache_entry_name(cache_key_hash(key), name);
+    int error = write_new(directory, key, program, size, written);
+    if (error == 0 && renameat(directory, written, directory, name) != 0) {
+        error = errno;
+        unlinkat(directory, written, 0);
+    }
+    if (error != 0)
+        cache_complain(cache, "cannot write to %s: %s", cache->directory, strerror(error));
+    else
+        cache_directory_shrink(directory, cache->limit_bytes, &(runtime_cache_removed){0});
+    close(directory);
+}
+
+void runtime_cache_drop(runtime_cache *cache, const runtime_cache_key *key) {
+    char name[CACHE_NAME_LIMIT];
+    int directory = open_or_complain(cache, false);
+    if (directory < 0)
+        return;
+    cache_entry_name(cache_key_hash(key), name);
+    unlinkat(directory, name, 0);
+    close(directory);
+}
+
+/* ---- the object ---- */
+runtime_status runtime_cache_create(base_allocator allocator, const runtime_cache_config *config,
+                                    runtime_cache **made) {
+    char directory[PATH_MAX] = "";
+    *made = NULL;
+    if (!place(config, directory) || directory[0] == '\0')
+        return RUNTIME_OK;
+    runtime_cache *cache = allocator.resize(allocator.context, NULL, 0, sizeof *cache);
+    if (cache == NULL)
+        return RUNTIME_NO_MEMORY;
+    memset(cache, 0, sizeof *cache);
+    cache->allocator = allocator;
+    cache->limit_bytes =
+        config->limit_bytes > 0 ? config->limit_bytes : RUNTIME_CACHE_DEFAULT_BYTES;
+    strcpy(cache->directory, directory);
+    if (pthread_mutex_init(&cache->lock, NULL) != 0) {
+        allocator.resize(allocator.context, cache, sizeof *cache, 0);
+        return RUNTIME_NO_MEMORY;
+    }
+    *made = cache;
+    return RUNTIME_OK;
+}
+
+void runtime_cache_destroy(runtime_cache *cache) {
+    if (cache == NULL)
+        return;
+    pthread_mutex_destroy(&cache->lock);
+    cache->allocator.resize(cache->allocator.context, cache, sizeof *cache, 0);
+}
+
+const char *runtime_cache_directory(const runtime_cache *cache) {
+    return cache->directory;
+}
+
+int64_t runtime_cache_limit(const runtime_cache *cache) {
+    return cache->limit_bytes;
+}

@@ -1,0 +1,121 @@
+/* Compiled programs, kept on disk from process to process.
+ *
+ *     DIR/HASH.program       the key, the program and a checksum; HASH is the key's, in 16 digits
+ *     DIR/HASH-NUMBER.new    one that is being written; it gets its name when it is whole
+ *     DIR/lock               its byte number HASH is locked by whoever compiles that program
+ *
+ *     find -> nothing -> lock -> find again -> nothing -> compile -> keep -> unlock
+ *
+ * A key says everything that the program depends on, and is compared whole: two keys of one hash
+ * take turns in one file, and no one gets the other's program. An entry that is cut short or
+ * changed is not found, and is replaced by the next that is kept under its name.
+ *
+ * The directory holds code that will be executed. It is made, where it and at most its parent are
+ * missing, for its owner alone (0700), and one
+ * that is a symbolic link, somebody else's, or writable for others is not used at all. Whatever is
+ * wrong with it is no failure: nothing is found and nothing kept, and runtime_cache_complaint says
+ * why.
+ *
+ * Entries are never changed, but renamed into their place and removed. So two processes may use one
+ * directory, and one that is killed leaves at most a .new behind, which is removed an hour later.
+ * What was used least recently (its time of modification) goes when all of them together are larger
+ * than the limit. Nothing here knows what a program is.
+ */
+#ifndef RUNTIME_CACHE_H
+#define RUNTIME_CACHE_H
+
+#include "runtime/status.h"
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RUNTIME_CACHE_DEFAULT_BYTES = 256 << 20 };
+
+/* Read during create. */
+typedef struct runtime_cache_config {
+    /* NULL: `croft` in `cache_home`, or in `.cache` of `home`, the first of them that is absolute.
+     * "", or nothing of all that: programs are not kept. */
+    const char *directory;
+    const char *cache_home, *home;
+    int64_t limit_bytes; /* of all entries; 0: RUNTIME_CACHE_DEFAULT_BYTES */
+} runtime_cache_config;
+
+/* May be used by several threads at once. */
+typedef struct runtime_cache runtime_cache;
+
+/* Touches no file. RUNTIME_OK with *cache NULL: programs are not kept. RUNTIME_NO_MEMORY. */
+runtime_status runtime_cache_create(base_allocator allocator, const runtime_cache_config *config,
+                                    runtime_cache **cache);
+/* NULL is allowed. */
+void runtime_cache_destroy(runtime_cache *cache);
+const char *runtime_cache_directory(const runtime_cache *cache);
+int64_t runtime_cache_limit(const runtime_cache *cache);
+
+/* True once, when something has stood in the way: the text says what. */
+bool runtime_cache_complaint(runtime_cache *cache, runtime_report *report);
+
+/* Head and text together are what the program depends on. */
+typedef struct runtime_cache_key {
+    const char *head; /* lines for people; the first one names what made the program */
+    const char *text; /* bytes */
+    size_t text_length;
+} runtime_cache_key;
+
+/* A file of which `size` bytes from `offset` on are the program. */
+typedef struct runtime_cache_found {
+    int file;
+    int64_t offset, size;
+} runtime_cache_found;
+
+/* Looks for the program of a key; checks it whole, and marks it as used now. The caller closes the
+ * file. False: there is none. */
+bool runtime_cache_find(runtime_cache *cache, const runtime_cache_key *key,
+                        runtime_cache_found *found);
+
+/* Keeps a program, whole or not at all, and removes what is too much then. One that is larger than
+ * the limit is not kept. */
+void runtime_cache_keep(runtime_cache *cache, const runtime_cache_key *key, const void *program,
+                        size_t size);
+
+/* Removes the entry of a key: what was found under it cannot be used. */
+void runtime_cache_drop(runtime_cache *cache, const runtime_cache_key *key);
+
+/* Waits, for `limit_s` seconds at most, until nobody else compiles the program of this key. What is
+ * returned goes to unlock, also where there could be no lock and two may compile. A process that
+ * ends has unlocked. */
+int runtime_cache_lock(runtime_cache *cache, const runtime_cache_key *key, int limit_s);
+void runtime_cache_unlock(int lock);
+
+/* ---- the whole directory ---- */
+enum { RUNTIME_CACHE_HEAD_LIMIT = 4096 };
+
+typedef struct runtime_cache_entry {
+    char name[40];     /* of its file */
+    int64_t bytes;     /* of its file */
+    int64_t used_s;    /* since 1970 */
+    const char *fault; /* NULL: none */
+    const char *key;   /* its first bytes, as many as there are of RUNTIME_CACHE_HEAD_LIMIT, and
+                          NUL; "" when they cannot be read */
+} runtime_cache_entry;
+
+typedef void runtime_cache_visit(void *state, const runtime_cache_entry *entry);
+
+/* Every entry, in the directory's order; whole files are only read with `check`. No directory is as
+ * good as an empty one. RUNTIME_SYSTEM_FAILED: it cannot be used; the report says why. */
+runtime_status runtime_cache_each(runtime_cache *cache, bool check, runtime_cache_visit *visit,
+                                  void *state, runtime_report *report);
+
+typedef struct runtime_cache_removed {
+    int64_t damaged, unused, unfinished; /* entries, of which the last were never whole */
+    int64_t bytes;
+} runtime_cache_removed;
+
+/* Removes what is damaged, what was left unfinished an hour ago, and what was used least recently
+ * until at most `limit_bytes` are left. As above. */
+runtime_status runtime_cache_collect(runtime_cache *cache, int64_t limit_bytes,
+                                     runtime_cache_removed *removed, runtime_report *report);
+
+#endif
