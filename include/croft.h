@@ -117,10 +117,18 @@ typedef struct croft_config {
     const char *path;     /* where to look, as in PATH. NULL: /usr/local/bin and /usr/bin */
     const char *temporary_directory;      /* tried before /tmp, /dev/shm, /var/tmp. NULL: none */
     const char *cuda_driver, *cuda_nvrtc; /* libraries; NULL: their usual names */
+    /* The directory in which compiled programs are kept from process to process; it is made, for
+     * its owner alone, and not used when it is a link, another user's, or writable for others.
+     * NULL: `croft` in `cache_home`, else in `.cache` of `home`. "", or none of the three: programs
+     * are kept by their kernels only. */
+    const char *cache;
+    const char *cache_home, *home;
+    int64_t cache_bytes; /* of all that is kept there; 0: 256 MiB */
 } croft_config;
 
-/* Sets those that are NULL from PATH, TMPDIR, CROFT_COMPILER, CROFT_CUDA_DRIVER and CROFT_NVRTC.
- * The texts are the environment's: create the context before that is changed. */
+/* Sets those that are NULL from PATH, TMPDIR, CROFT_COMPILER, CROFT_CUDA_DRIVER, CROFT_NVRTC,
+ * XDG_CACHE_HOME and HOME. The texts are the environment's: create the context before that is
+ * changed. */
 CROFT_API void croft_config_from_environment(croft_config *config);
 
 typedef struct croft_context croft_context;
@@ -133,6 +141,10 @@ typedef struct croft_context croft_context;
 CROFT_API croft_status croft_context_create_for(int version, const croft_config *config,
                                                 croft_context **context);
 CROFT_API void croft_context_free(croft_context *context);
+
+/* What the context does without since it was created or asked last, each told once: programs that
+ * are compiled and cannot be kept (slug `no-cache`). NULL findings: nothing. */
+CROFT_API croft_status croft_context_findings(croft_context *context, croft_diagnostics **findings);
 
 /* ---- kernels ---- */
 typedef struct croft_source {
@@ -247,10 +259,11 @@ typedef struct croft_launch_options {
 CROFT_API croft_status croft_launch(croft_dispatch *dispatch, const croft_launch_options *options,
                                     croft_diagnostics **findings);
 
-/* How often the kernel compiled a program for a device, and how many variants it keeps. */
+/* How often the kernel compiled a program for a device, how many variants it has, and how often it
+ * found the program in the cache instead. */
 typedef struct croft_kernel_counts {
     size_t size; /* in: sizeof(croft_kernel_counts) */
-    int64_t compiled, variants;
+    int64_t compiled, variants, from_cache;
 } croft_kernel_counts;
 CROFT_API croft_status croft_kernel_count(const croft_kernel *kernel, croft_kernel_counts *counts);
 

@@ -25,6 +25,7 @@ struct croft_context {
     base_allocator allocator;
     base_arena texts; /* of the config */
     jmp_buf exhausted;
+    runtime_cache *cache; /* NULL: programs are not kept on disk */
     runtime_device *device;
     const machine *machine; /* whose plans are made */
     const machine *runs_on; /* whose source is written */
@@ -41,7 +42,7 @@ struct croft_kernel {
     compile_result syntax;
     pthread_mutex_t lock;
     api_variant *variants; /* the newest first */
-    int64_t compiled, variant_count;
+    int64_t compiled, from_cache, variant_count;
 };
 
 /* What a variant depends on, besides the arguments. */
@@ -101,6 +102,8 @@ croft_status api_compiled_status(api_call *call, const compile_result *compiled)
 /* What the runtime says is handed over as a finding. Does not unwind. */
 croft_status api_runtime_status(api_call *call, const runtime_report *report,
                                 runtime_status status);
+/* One finding. NULL when memory is short. */
+croft_diagnostics *api_findings_of(base_allocator allocator, const char *slug, const char *message);
 
 /* ---- arguments.c ---- */
 /* The arguments as the front end knows them, in the call's arena. */

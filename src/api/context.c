@@ -37,14 +37,21 @@ static void set_unless(const char **field, const char *name) {
         *field = getenv(name);
 }
 
-void croft_config_from_environment(croft_config *config) {
-    if (config == NULL || config->size < sizeof *config)
+/* As much of it as the caller's header has. */
+void croft_config_from_environment(croft_config *given) {
+    croft_config config = {0};
+    if (given == NULL || given->size < sizeof given->size)
         return;
-    set_unless(&config->path, "PATH");
-    set_unless(&config->temporary_directory, "TMPDIR");
-    set_unless(&config->compiler, "CROFT_COMPILER");
-    set_unless(&config->cuda_driver, "CROFT_CUDA_DRIVER");
-    set_unless(&config->cuda_nvrtc, "CROFT_NVRTC");
+    size_t known = given->size < sizeof config ? given->size : sizeof config;
+    memcpy(&config, given, known);
+    set_unless(&config.path, "PATH");
+    set_unless(&config.temporary_directory, "TMPDIR");
+    set_unless(&config.compiler, "CROFT_COMPILER");
+    set_unless(&config.cuda_driver, "CROFT_CUDA_DRIVER");
+    set_unless(&config.cuda_nvrtc, "CROFT_NVRTC");
+    set_unless(&config.cache_home, "XDG_CACHE_HOME");
+    set_unless(&config.home, "HOME");
+    memcpy(given, &config, known);
 }
 
 /* What the caller's header knows of it; the rest is zero. False: no size that can be meant. */
@@ -55,7 +62,8 @@ static bool read_config(const croft_config *given, croft_config *config) {
     if (given->size < sizeof given->size)
         return false;
     memcpy(config, given, given->size < sizeof *config ? given->size : sizeof *config);
-    return config->threads >= 0 && config->threads <= RUNTIME_TEAM_LIMIT;
+    return config->threads >= 0 && config->threads <= RUNTIME_TEAM_LIMIT &&
+           config->cache_bytes >= 0;
 }
 
 /* Texts that the devices read later on. Unwinds where memory ends. */
@@ -66,6 +74,16 @@ static void copy_texts(croft_context *context, croft_config *config) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (*texts[i] != NULL)
             *texts[i] = base_arena_copy(&context->texts, *texts[i], strlen(*texts[i]));
+}
+
+/* The directory is not touched before a program is wanted. */
+static croft_status make_cache(croft_context *context, const croft_config *config) {
+    const runtime_cache_config cache = {.directory = config->cache,
+                                        .cache_home = config->cache_home,
+                                        .home = config->home,
+                                        .limit_bytes = config->cache_bytes};
+    runtime_status status = runtime_cache_create(context->allocator, &cache, &context->cache);
+    return status == RUNTIME_OK ? CROFT_OK : CROFT_OUT_OF_MEMORY;
 }
 
 static croft_status open_device(croft_context *context, const croft_config *config) {
@@ -79,7 +97,8 @@ static croft_status open_device(croft_context *context, const croft_config *conf
     runtime_devices_config devices = {
         .cpu = {.compiler = {.compiler = config->compiler,
                              .path = config->path,
-                             .temporary_directory = config->temporary_directory},
+                             .temporary_directory = config->temporary_directory,
+                             .cache = context->cache},
                 .team = {.threads = config->threads,
                          .parallel_for = config->parallel_for,
                          .context = config->parallel_context}},
@@ -117,7 +136,9 @@ croft_status croft_context_create_for(int version, const croft_config *given,
     }
     copy_texts(context, &config);
     context->texts.exhausted = NULL;
-    croft_status status = open_device(context, &config);
+    croft_status status = make_cache(context, &config);
+    if (status == CROFT_OK)
+        status = open_device(context, &config);
     if (status == CROFT_OK)
         *made = context;
     else
@@ -130,6 +151,23 @@ void croft_context_free(croft_context *context) {
         return;
     if (context->device != NULL)
         context->device->vtable->destroy(context->device);
+    runtime_cache_destroy(context->cache);
     base_arena_free(&context->texts);
     api_release(context->allocator, context, sizeof *context);
+}
+
+croft_status croft_context_findings(croft_context *context, croft_diagnostics **findings) {
+    if (findings != NULL)
+        *findings = NULL;
+    if (context == NULL || findings == NULL)
+        return CROFT_MISUSE;
+    if (context->cache == NULL)
+        return CROFT_OK;
+    runtime_report *report = api_allocate(context->allocator, sizeof *report);
+    if (report == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    if (runtime_cache_complaint(context->cache, report))
+        *findings = api_findings_of(context->allocator, "no-cache", report->text);
+    api_release(context->allocator, report, sizeof *report);
+    return CROFT_OK;
 }

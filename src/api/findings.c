@@ -95,6 +95,11 @@ static croft_diagnostics *made_of(base_allocator allocator, const base_diagnosti
     return findings;
 }
 
+croft_diagnostics *api_findings_of(base_allocator allocator, const char *slug,
+                                   const char *message) {
+    return made_of(allocator, NULL, slug, message);
+}
+
 /* ---- calls ---- */
 void api_call_begin(api_call *call, base_allocator allocator, croft_diagnostics **findings) {
     call->allocator = allocator;

@@ -137,12 +137,15 @@ croft_status croft_kernel_parameter(const croft_kernel *kernel, int index,
 }
 
 croft_status croft_kernel_count(const croft_kernel *kernel, croft_kernel_counts *counts) {
-    if (kernel == NULL || counts == NULL || counts->size < sizeof *counts)
+    if (kernel == NULL || counts == NULL || counts->size < sizeof counts->size)
         return CROFT_MISUSE;
+    croft_kernel_counts found = {.size = counts->size};
     pthread_mutex_t *lock = (pthread_mutex_t *)&kernel->lock;
     pthread_mutex_lock(lock);
-    counts->compiled = kernel->compiled;
-    counts->variants = kernel->variant_count;
+    found.compiled = kernel->compiled;
+    found.variants = kernel->variant_count;
+    found.from_cache = kernel->from_cache;
     pthread_mutex_unlock(lock);
+    memcpy(counts, &found, found.size < sizeof found ? found.size : sizeof found);
     return CROFT_OK;
 }

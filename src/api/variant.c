@@ -228,7 +228,8 @@ static croft_status load_module(api_call *call, croft_kernel *kernel, api_varian
     if (report == NULL)
         return CROFT_OUT_OF_MEMORY;
     runtime_status status = device->vtable->load(device, &artifact, &variant->module, report);
-    kernel->compiled += status == RUNTIME_OK;
+    kernel->compiled += status == RUNTIME_OK && !report->from_cache;
+    kernel->from_cache += status == RUNTIME_OK && report->from_cache;
     croft_status answer = api_runtime_status(call, report, status);
     api_release(call->allocator, report, sizeof *report);
     return answer;

@@ -1,4 +1,5 @@
-/* The n-th allocation fails, for every n: a status, nothing lost, and the context goes on.
+/* The n-th allocation fails, for every n: a status, nothing lost, and the context goes on. The
+ * context has a cache, which is empty until the first program is loaded.
  *
  * tier: check-long (three kernels; the quick run has one)
  */
@@ -11,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "cache_fixture.h"
 #include "library_fixture.h"
 
 #define NORM                                                                                       \
@@ -87,12 +89,17 @@ static croft_status go_through(croft_context *context, const char *text, arrays 
 
 static void fail_each(const char *text) {
     arrays a;
+    scratch s;
     set_arrays(&a);
+    scratch_make(&s);
     for (int64_t n = 1;; n++) {
         meter m = {.failing = n};
         croft_context *context = NULL;
-        croft_config config = {
-            .size = sizeof config, .resize = metered, .resize_context = &m, .threads = 2};
+        croft_config config = {.size = sizeof config,
+                               .resize = metered,
+                               .resize_context = &m,
+                               .threads = 2,
+                               .cache = s.directory};
         croft_status status = croft_context_create(&config, &context);
         if (status == CROFT_OK)
             status = go_through(context, text, &a);
@@ -105,8 +112,9 @@ static void fail_each(const char *text) {
         croft_context_free(context);
         assert_int_equal(m.held, 0);
         if (!reached)
-            return;
+            break;
     }
+    scratch_remove(&s);
 }
 
 static void scaling(void **state) {
