@@ -82,7 +82,8 @@ docs: deps-check
 	@build/test/unit_ir_docs write
 
 bench: build
-	@build/bench/bench_rows build/croft; rows=$$?; build/bench/bench_planning && exit $$rows
+	@build/bench/bench_rows build/croft; rows=$$?; build/bench/bench_planning; planning=$$?; \
+	build/bench/bench_loads && [ $$rows = 0 ] && [ $$planning = 0 ]
 
 format:
 	@clang-format -i $(FORMATTED)

@@ -153,11 +153,7 @@ static void split_flags(const char *flags, char room[1024], const char *list[32]
     list[count] = NULL;
 }
 
-bool bench_kernel_open(bench_kernel *kernel, runtime_device *device, const bench_problem *problem,
-                       FILE *errors) {
-    if (!bench_kernel_compile(kernel, problem, COMPILE_TO_SOURCE, errors)) {
-        return false;
-    }
+bool bench_kernel_load(bench_kernel *kernel, runtime_device *device, FILE *errors) {
     char room[1024];
     const char *flags[32];
     split_flags(machine_host()->compiler_flags, room, flags);
@@ -168,7 +164,16 @@ bool bench_kernel_open(bench_kernel *kernel, runtime_device *device, const bench
     runtime_report report;
     kernel->device = device;
     if (device->vtable->load(device, &artifact, &kernel->module, &report) != RUNTIME_OK) {
-        fprintf(errors, "%s: %s\n", problem->row_operator->name, report.text);
+        fprintf(errors, "%s: %s\n", kernel->source.name, report.text);
+        return false;
+    }
+    return true;
+}
+
+bool bench_kernel_open(bench_kernel *kernel, runtime_device *device, const bench_problem *problem,
+                       FILE *errors) {
+    if (!bench_kernel_compile(kernel, problem, COMPILE_TO_SOURCE, errors) ||
+        !bench_kernel_load(kernel, device, errors)) {
         return false;
     }
     pack_words(kernel, problem);

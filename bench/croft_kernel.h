@@ -43,7 +43,10 @@ int bench_example_names(char *names[BENCH_EXAMPLES]);
 bool bench_kernel_compile(bench_kernel *kernel, const bench_problem *problem, compile_stage stage,
                           FILE *errors);
 
-/* The same, then loads it into the device and packs its arguments. */
+/* Loads what was compiled to source into the device. False as above. The module is the kernel's. */
+bool bench_kernel_load(bench_kernel *kernel, runtime_device *device, FILE *errors);
+
+/* Both, then packs its arguments. */
 bool bench_kernel_open(bench_kernel *kernel, runtime_device *device, const bench_problem *problem,
                        FILE *errors);
 void bench_kernel_close(bench_kernel *kernel);

@@ -277,7 +277,7 @@ static void bench_memory(const char *command) {
     char file[4200], y[64];
     snprintf(file, sizeof file, "%s/softmax.croft", CROFT_EXAMPLES);
     snprintf(y, sizeof y, "y=%s", output);
-    char *words[] = {(char *)command, "run", file, "x=randn:4096x4096", y, NULL};
+    char *words[] = {(char *)command, "run", file, "x=randn:4096x4096", y, "--no-cache", NULL};
     pid_t process;
     int status = -1;
     int64_t peak = 0;

@@ -5,10 +5,12 @@
  *            guard], so that --check sees what was written past the ends there
  *
  * Once the arrays lie where they are used, the variant is chosen whose conditions they meet
- * (variant.h). Each run loads once and launches once.
+ * (variant.h). Each run loads once and launches once; on the cpu from the cache, where that has the
+ * program.
  */
 #include "launch.h"
 
+#include "cache.h"
 #include "simulate.h"
 #include "variant.h"
 #include "workspace.h"
@@ -139,12 +141,13 @@ static int failed(const runtime_report *report) {
 
 /* ---- the cpu ---- */
 
-int cli_launch_cpu(cli_launch *launch) {
+static int launch_cpu(cli_launch *launch, runtime_cache *cache) {
     const cli_options *options = launch->job->options;
     runtime_cpu_config config = {
         .compiler = {.compiler = options->compiler,
                      .path = getenv("PATH"),
-                     .temporary_directory = getenv("TMPDIR")},
+                     .temporary_directory = getenv("TMPDIR"),
+                     .cache = cache},
         .team = {.threads = options->threads},
     };
     launch_room *room = make_room(launch);
@@ -169,6 +172,13 @@ int cli_launch_cpu(cli_launch *launch) {
     device->vtable->destroy(device);
     status = workspace_status(launch, room, status);
     free_room(room);
+    return status;
+}
+
+int cli_launch_cpu(cli_launch *launch) {
+    runtime_cache *cache = cli_cache_open(launch->job->options);
+    int status = launch_cpu(launch, cache);
+    cli_cache_close(cache);
     return status;
 }
 

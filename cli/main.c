@@ -27,11 +27,17 @@ typedef struct command_row {
 } command_row;
 
 static const command_row commands[] = {
-    {"run", cli_run, true, false},          {"check", cli_check, true, false},
-    {"emit", cli_emit, true, true},         {"plan", cli_plan, true, true},
-    {"explain", cli_explain, true, true},   {"show", cli_show, true, false},
-    {"opt", cli_opt, false, false},         {"layout", cli_layout, false, false},
-    {"devices", cli_devices, false, false}, {"version", command_version, false, false},
+    {"run", cli_run, true, false},
+    {"check", cli_check, true, false},
+    {"emit", cli_emit, true, true},
+    {"plan", cli_plan, true, true},
+    {"explain", cli_explain, true, true},
+    {"show", cli_show, true, false},
+    {"opt", cli_opt, false, false},
+    {"layout", cli_layout, false, false},
+    {"devices", cli_devices, false, false},
+    {"cache", cli_cache, true, false},
+    {"version", command_version, false, false},
     {"help", command_help, false, false},
 };
 
@@ -40,7 +46,8 @@ static int command_dispatch(const cli_options *options) {
         if (strcmp(options->command, commands[i].name) != 0)
             continue;
         if (commands[i].needs_file && options->file == NULL) {
-            fprintf(stderr, "croft: %s needs a file\n", options->command);
+            fprintf(stderr, "croft: %s needs a %s\n", options->command,
+                    strcmp(options->command, "cache") == 0 ? "verb: ls, verify or gc" : "file");
             return CLI_EXIT_USAGE;
         }
         if (commands[i].kernels_only && cli_is_ir_text(options->file)) {

@@ -29,6 +29,7 @@ void cli_options_usage(FILE *out) {
         "  croft layout convert A B                what moves from owner to owner, and its price\n"
         "  croft show FILE.npy                     print an array\n"
         "  croft devices [--json]                  what there is to run on, and why not more\n"
+        "  croft cache ls|verify|gc [--json]       compiled programs that are kept on disk\n"
         "  croft version, croft help\n"
         "\n"
         "values\n"
@@ -53,7 +54,8 @@ void cli_options_usage(FILE *out) {
         "                       row, each a group's, in several launches, chunk=slot or step,\n"
         "                       keep=mixed, registers, again, output, private or nothing; and\n"
         "                       for any plan policy=default or stream, of all accesses\n"
-        "  --all                plan: every candidate with its price, or why it is refused\n"
+        "  --all                plan: every candidate with its price, or why it is refused;\n"
+        "                       cache gc: remove everything\n"
         "  --model MODEL        that prices candidates: analytic, service, cuda or cpu\n"
         "  --cost-model FILE    coefficients of the models, instead of those built in\n"
         "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
@@ -77,10 +79,11 @@ void cli_options_usage(FILE *out) {
         "  --seed N             of generated inputs, 1 when not given\n"
         "  --threads N          at most this many; 0, the default: one a processor\n"
         "  --compiler PATH      instead of the first of cc, gcc, clang\n"
+        "  --no-cache           run: compile, and keep nothing\n"
         "  --element T          layout: the elements' type, f32 when not given\n"
         "  --width N            layout: elements of a lane in one access, 1 when not given\n"
         "  --format FORMAT      layout: text, json, svg or html\n"
-        "  --json               devices, explain and plan --all: for programs\n"
+        "  --json               devices, cache, explain and plan --all: for programs\n"
         "  --value NAME         explain: draw who owns each element of a tile, with\n"
         "  --svg, --html        the one or the other\n"
         "  -o FILE              emit, plan, explain, opt and layout: into a file\n"
@@ -106,7 +109,7 @@ typedef enum option_kind {
     OPTION_REAL
 } option_kind;
 
-enum { COMMANDS_OF_OPTION = 3 };
+enum { COMMANDS_OF_OPTION = 4 };
 
 typedef struct option_row {
     const char *word;
@@ -123,9 +126,10 @@ static const option_row option_rows[] = {
     {"--set", OPTION_TEXT, offsetof(cli_options, set), {NULL}},
     {"--model", OPTION_TEXT, offsetof(cli_options, model), {NULL}},
     {"--cost-model", OPTION_TEXT, offsetof(cli_options, cost_model), {NULL}},
-    {"--all", OPTION_FLAG, offsetof(cli_options, all), {"plan"}},
+    {"--all", OPTION_FLAG, offsetof(cli_options, all), {"plan", "cache"}},
     {"--level", OPTION_TEXT, offsetof(cli_options, level), {NULL}},
     {"--compiler", OPTION_TEXT, offsetof(cli_options, compiler), {NULL}},
+    {"--no-cache", OPTION_FLAG, offsetof(cli_options, no_cache), {"run"}},
     {"--output", OPTION_TEXT, offsetof(cli_options, output), {NULL}},
     {"-o", OPTION_TEXT, offsetof(cli_options, output), {NULL}},
     {"--seed", OPTION_SEED, offsetof(cli_options, seed), {NULL}},
@@ -147,7 +151,7 @@ static const option_row option_rows[] = {
     {"--format", OPTION_TEXT, offsetof(cli_options, format), {NULL}},
     {"--width", OPTION_COUNT, offsetof(cli_options, width), {NULL}},
     {"--list", OPTION_FLAG, offsetof(cli_options, list), {"opt"}},
-    {"--json", OPTION_FLAG, offsetof(cli_options, json), {"devices", "explain", "plan"}},
+    {"--json", OPTION_FLAG, offsetof(cli_options, json), {"devices", "explain", "plan", "cache"}},
     {"--value", OPTION_TEXT, offsetof(cli_options, value), {"explain"}},
     {"--svg", OPTION_FLAG, offsetof(cli_options, svg), {"explain"}},
     {"--html", OPTION_FLAG, offsetof(cli_options, html), {"explain"}},

@@ -25,7 +25,7 @@ typedef struct cli_pair {
 
 typedef struct cli_options {
     const char *command;
-    const char *file;
+    const char *file; /* of `cache`: the verb */
     cli_pair pairs[CLI_ARGUMENT_LIMIT];
     int pair_count;
     const char *kernel;      /* --kernel NAME */
@@ -40,6 +40,7 @@ typedef struct cli_options {
     const char *level;       /* --level tile|mapped|thread */
     const char *output;      /* -o FILE */
     const char *compiler;    /* --compiler PATH */
+    bool no_cache;           /* --no-cache */
     uint64_t seed;           /* --seed N */
     int threads;             /* --threads N; 0: all processors */
     const char *assume;      /* --assume CONDITIONS; NULL: not given */
@@ -84,5 +85,6 @@ int cli_opt(const cli_options *options);
 int cli_check_ir(const cli_options *options); /* `check` of FILE.ir */
 int cli_layout(const cli_options *options);
 int cli_devices(const cli_options *options);
+int cli_cache(const cli_options *options);
 
 #endif

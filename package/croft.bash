@@ -62,6 +62,7 @@ _croft_operands() {
     run | check) _croft_files "$2" croft ir ;;
     emit | plan | explain) _croft_files "$2" croft ;;
     layout) compgen -W 'show compare convert' -- "$2" ;;
+    cache) compgen -W 'ls verify gc' -- "$2" ;;
     esac
 }
 

@@ -86,6 +86,7 @@ def check_completion(commands, options, machines):
             ("machines", ["plan", "--machine", ""], machines),
             ("passes", ["opt", "-p", ""], passes),
             ("layouts", ["layout", ""], {"show", "compare", "convert"}),
+            ("verbs_of_the_cache", ["cache", ""], {"ls", "verify", "gc"}),
             ("nothing_for_numbers", ["run", file, "--seed", ""], set())):
         found = completed(*words)
         check(f"completes_{name}", found == wanted, f"{sorted(found ^ wanted)}")

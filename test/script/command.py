@@ -20,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CROFT = os.environ.get("CROFT", str(ROOT / "build" / "croft"))
 SANITIZED = os.environ.get("CROFT_KIND") == "asan"
 SCRATCH = pathlib.Path(os.environ.get("CROFT_SCRATCH") or tempfile.mkdtemp(prefix="croft-test-"))
+if "CROFT_SCRATCH" not in os.environ:  # by hand: not the user's own compiled programs
+    os.environ["XDG_CACHE_HOME"] = str(SCRATCH)
 SEED = int(os.environ.get("CROFT_SEED", "1"))
 NUMPY = {"f32": "<f4", "f16": "<f2", "i64": "<i8", "i32": "<i4", "u32": "<u4", "i8": "i1",
          "u8": "u1", "bool": "?"}
