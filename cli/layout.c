@@ -118,22 +118,10 @@ static int read_machines(layout_job *job) {
 }
 
 /* ---- layouts ---- */
-static base_location location_of(const base_source *source, const layout_fault *fault) {
-    base_location at = {.source = source, .line = 1, .column = 1};
-    for (size_t i = 0; i < fault->at && i < source->length; i++) {
-        at.column++;
-        if (source->text[i] != '\n')
-            continue;
-        at.line++;
-        at.column = 1;
-    }
-    at.length = fault->length < 4096 ? (int32_t)fault->length : 4096;
-    return at;
-}
-
 static bool report(layout_job *job, const base_source *source, const layout_fault *fault) {
     base_diagnostic *finding = base_diagnostics_add(
-        &job->diagnostics, fault->slug, location_of(source, fault), "%s", fault->reason);
+        &job->diagnostics, fault->slug, base_location_at(source, fault->at, fault->length), "%s",
+        fault->reason);
     if (fault->neighbour != NULL && fault->neighbour[0] != '\0')
         finding->hint =
             base_diagnostics_text(&job->diagnostics, "legal is, for one: %s", fault->neighbour);

@@ -27,23 +27,6 @@ static int64_t product(int64_t a, int64_t b) {
     return base_checked_mul(a, b, &both) ? both : INT64_MAX;
 }
 
-/* The digits' own radices; a runtime digit makes the range of its holder 0. */
-static int64_t holder_range(const layout_tile *tile, layout_holder holder) {
-    if (tile->kind == LAYOUT_BITS) {
-        const layout_bits *bits = &tile->bits;
-        int count = holder == LAYOUT_LANE       ? bits->lane_bits
-                    : holder == LAYOUT_SUBGROUP ? bits->subgroup_bits
-                    : holder == LAYOUT_BLOCK    ? bits->block_bits
-                    : holder == LAYOUT_SLOT     ? bits->slot_bits
-                                                : 0;
-        return (int64_t)1 << count;
-    }
-    int64_t range = layout_axis_radix(&tile->replicas, holder);
-    for (int a = 0; a < tile->rank; a++)
-        range = product(range, layout_axis_radix(&tile->axis[a], holder));
-    return range;
-}
-
 /* Runtime digits become 1, runtime sizes what is then in the box. */
 static layout_tile one_round(const layout_tile *tile) {
     layout_tile shown = *tile;
@@ -258,8 +241,7 @@ void cli_layout_view_make(base_arena *arena, const char *text, const layout_tile
     *view = (cli_layout_view){.text = text, .tile = *tile, .element = element, .width = width};
     view->shown = one_round(tile);
     view->linear = layout_tile_to_bits(tile, &view->bits);
-    for (int holder = 0; holder < LAYOUT_HOLDER_COUNT; holder++)
-        view->range[holder] = holder_range(tile, (layout_holder)holder);
+    layout_tile_ranges(tile, view->range);
     view->elements = 1;
     for (int a = 0; a < tile->rank; a++) {
         view->extent[a] = view->shown.size[a];

@@ -267,6 +267,82 @@ typedef struct croft_kernel_counts {
 } croft_kernel_counts;
 CROFT_API croft_status croft_kernel_count(const croft_kernel *kernel, croft_kernel_counts *counts);
 
+/* ---- layouts ---- */
+/* Who owns each element of a tile: a map from positions to indices (docs/layout.md). It does not
+ * change once it is made, may be used by several threads, and ends before its context. */
+typedef struct croft_layout croft_layout;
+
+/* A number of each holder, from 0. */
+typedef struct croft_position {
+    int64_t slot;     /* a register of the lane */
+    int64_t step;     /* an iteration of a loop */
+    int64_t lane;     /* of the subgroup */
+    int64_t subgroup; /* of the group */
+    int64_t block;    /* a group of the cluster */
+    int64_t group;    /* of the grid */
+} croft_position;
+
+enum { CROFT_LAYOUT_AXES = 4 };
+
+/* Reads any spelling: `bits(3, 4, 5, 0, 1, 2)`, `digits(lane 8 | slot 4)`, `(32,2):(1,32)`, ...
+ * CROFT_REJECTED: a finding with a place in the text, and often a legal text near it as its hint.
+ */
+CROFT_API croft_status croft_layout_parse(croft_context *context, const char *text,
+                                          croft_layout **layout, croft_diagnostics **findings);
+CROFT_API void croft_layout_free(croft_layout *layout);
+
+/* The text in a spelling: `identity`, `bits`, `blocked_cyclic`, `digits`, `gf2`, `cute`, `triton`;
+ * NULL: the shortest. Writes as much as fits into `room_size` bytes, with a NUL behind it (a
+ * room_size of 0 takes none, and room may be NULL); *length, which may be NULL, is that of the
+ * whole text without the NUL. CROFT_REJECTED: the layout has no such spelling; "" is written. */
+CROFT_API croft_status croft_layout_print(const croft_layout *layout, const char *spelling,
+                                          char *room, size_t room_size, size_t *length);
+
+typedef struct croft_layout_extents {
+    size_t size;                       /* in: sizeof(croft_layout_extents) */
+    int rank;                          /* axes */
+    int64_t extent[CROFT_LAYOUT_AXES]; /* elements along each axis; 0: known when a kernel runs */
+    croft_position end;  /* the numbers of each holder end here; 0: known when a kernel runs */
+    int64_t replication; /* positions that own an element */
+} croft_layout_extents;
+CROFT_API croft_status croft_layout_measure(const croft_layout *layout,
+                                            croft_layout_extents *extents);
+
+/* The index, one number for each axis, that the position owns. *owns is 0 where it owns nothing (it
+ * lies past the extents), and index is then not written. CROFT_MISUSE: a number is negative or past
+ * its holder's end, or the index has more than 63 bits. */
+CROFT_API croft_status croft_layout_logical(const croft_layout *layout,
+                                            const croft_position *position, int64_t *index,
+                                            int *owns);
+/* The position that owns the index; where several do, the first, with the group as the most
+ * significant number and then step, slot, block, subgroup, lane. CROFT_MISUSE: the index is not
+ * inside the extents. */
+CROFT_API croft_status croft_layout_owner(const croft_layout *layout, const int64_t *index,
+                                          croft_position *position);
+/* 1: the same extents and ends, and at each position the same index or none. NULL: 0. */
+CROFT_API int croft_layout_equal(const croft_layout *a, const croft_layout *b);
+
+/* outer(inner(position)): an index of `inner` is the number of a position of `outer`, the lane
+ * least significant and then subgroup, block, slot, step, group. Each has one axis that is owned
+ * whole, and `inner` as many elements as `outer` positions. CROFT_REJECTED (layout-composition):
+ * they are not so, or what comes out has no layout. */
+CROFT_API croft_status croft_layout_compose(const croft_layout *outer, const croft_layout *inner,
+                                            croft_layout **both, croft_diagnostics **findings);
+
+/* What a conversion from one layout to another takes. */
+typedef enum croft_layout_class {
+    CROFT_LAYOUT_FORWARD, /* nothing: each value is where it has to be */
+    CROFT_LAYOUT_RENAME,  /* other registers of the same lane, alike in all lanes */
+    CROFT_LAYOUT_SHUFFLE, /* shuffles inside subgroups */
+    CROFT_LAYOUT_SCRATCH, /* memory of the group */
+    CROFT_LAYOUT_CLUSTER  /* memory of other groups of the cluster */
+} croft_layout_class;
+
+/* CROFT_REJECTED (layout-mismatch): they differ in axes, extents, threads or groups. */
+CROFT_API croft_status croft_layout_classify(const croft_layout *from, const croft_layout *to,
+                                             croft_layout_class *class_,
+                                             croft_diagnostics **findings);
+
 #ifdef __cplusplus
 }
 #endif

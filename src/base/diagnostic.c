@@ -11,7 +11,24 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE_CLIP = 200 };
+enum { LINE_CLIP = 200, LENGTH_CLIP = 4096 };
+
+base_location base_location_at(const base_source *source, size_t at, size_t length) {
+    base_location place = {.source = source, .line = 1, .column = 1};
+    for (size_t i = 0; i < at && i < source->length; i++) {
+        place.column++;
+        if (source->text[i] != '\n')
+            continue;
+        place.line++;
+        place.column = 1;
+    }
+    size_t clipped = 0;
+    while (clipped < length && at + clipped < source->length && clipped < LENGTH_CLIP &&
+           source->text[at + clipped] != '\n')
+        clipped++;
+    place.length = (int32_t)clipped;
+    return place;
+}
 
 void base_diagnostics_init(base_diagnostics *diagnostics, base_arena *arena) {
     memset(diagnostics, 0, sizeof *diagnostics);

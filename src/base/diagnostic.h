@@ -30,6 +30,9 @@ typedef struct base_location {
     int32_t length;
 } base_location;
 
+/* Of `length` bytes of a source from byte `at` on, as far as they are of one line. */
+base_location base_location_at(const base_source *source, size_t at, size_t length);
+
 typedef struct base_diagnostic {
     const char *slug; /* stable kebab-case id, static string */
     base_location location;

@@ -34,8 +34,8 @@ static bool comparable(base_arena *arena, const layout_tile *source, const layou
     for (int axis = 0; axis < source->rank; axis++)
         if (source->size[axis] != destination->size[axis])
             return refuse(arena, "the sizes", source, destination, fault);
-    tile_ranges(source, from);
-    tile_ranges(destination, to);
+    layout_tile_ranges(source, from);
+    layout_tile_ranges(destination, to);
     for (int i = 0; i < 4; i++)
         if (from[fixed[i]] != to[fixed[i]])
             return refuse(arena, i < 3 ? "the threads" : "the groups", source, destination, fault);
@@ -119,7 +119,7 @@ static bool classify(base_arena *arena, const layout_tile *source, tile_access *
     layout_class *class_ = &conversion->class_;
     int64_t slots = access->range[LAYOUT_SLOT], source_range[LAYOUT_HOLDER_COUNT];
     int64_t *names = BASE_NEW_ARRAY(arena, int64_t, slots); /* source slot + 1 */
-    tile_ranges(source, source_range);
+    layout_tile_ranges(source, source_range);
     *class_ = source_range[LAYOUT_SLOT] == slots ? LAYOUT_FORWARD : LAYOUT_RENAME;
     do {
         for (int64_t lane = 0; lane < access->range[LAYOUT_LANE]; lane++) {

@@ -89,6 +89,8 @@ int64_t layout_tile_threads(const layout_tile *tile); /* lanes * subgroups (* bl
 int64_t
 layout_tile_slots(const layout_tile *tile); /* live ones: floor(N/(WV))*V + min(N mod WV, V) */
 int64_t layout_tile_capacity(const layout_tile *tile); /* of the box */
+/* Where the numbers of each holder end; 0 = runtime. */
+void layout_tile_ranges(const layout_tile *tile, int64_t range[LAYOUT_HOLDER_COUNT]);
 /* The logical indices (by axis) that a position owns; false when it owns nothing (past the size).
  */
 bool layout_tile_logical(const layout_tile *tile, const layout_position *position,

@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 
-void tile_ranges(const layout_tile *tile, int64_t range[LAYOUT_HOLDER_COUNT]) {
+void layout_tile_ranges(const layout_tile *tile, int64_t range[LAYOUT_HOLDER_COUNT]) {
     if (tile->kind == LAYOUT_DIGITS) {
         tile_axes axes = tile_axes_of(tile);
         for (int holder = 0; holder < LAYOUT_HOLDER_COUNT; holder++)
@@ -35,7 +35,7 @@ static bool within_limit(const int64_t range[LAYOUT_HOLDER_COUNT]) {
 
 bool tile_access_first(const layout_tile *tile, int64_t width, tile_access *access) {
     *access = (tile_access){.tile = tile, .width = width};
-    tile_ranges(tile, access->range);
+    layout_tile_ranges(tile, access->range);
     access->whole = within_limit(access->range);
     if (!access->whole)
         access->range[LAYOUT_STEP] = access->range[LAYOUT_GROUP] = 1;

@@ -29,7 +29,5 @@ bool tile_access_next(tile_access *access);
 /* The index that a lane owns in slot `element` of the access; false when it owns nothing. */
 bool tile_access_index(const tile_access *access, int64_t lane, int64_t element,
                        int64_t index[LAYOUT_MAX_RANK]);
-/* Ranges of the holders' numbers, of either kind of tile; 0 = runtime. */
-void tile_ranges(const layout_tile *tile, int64_t range[LAYOUT_HOLDER_COUNT]);
 
 #endif

@@ -95,22 +95,6 @@ static void expand_constants(layout_reader *r, const text_kernel *kernel, const 
 }
 
 /* ---- findings ---- */
-static base_location location_of(const base_source *source, size_t at, size_t length) {
-    base_location place = {.source = source, .line = 1, .column = 1};
-    for (size_t i = 0; i < at && i < source->length; i++) {
-        place.column++;
-        if (source->text[i] != '\n')
-            continue;
-        place.line++;
-        place.column = 1;
-    }
-    size_t line = 0;
-    while (line < length && at + line < source->length && source->text[at + line] != '\n')
-        line++;
-    place.length = line < 4096 ? (int32_t)line : 4096;
-    return place;
-}
-
 static base_diagnostic *report(layout_reader *r, const char *slug, size_t at, size_t length,
                                const char *message) {
     size_t all = (size_t)r->text.length;
@@ -119,7 +103,7 @@ static base_diagnostic *report(layout_reader *r, const char *slug, size_t at, si
     length = r->origin[at + length] - r->origin[at];
     at = r->origin[at];
     base_diagnostic *item = base_diagnostics_add(
-        r->diagnostics, slug, location_of(r->source, r->at + at, length), "%s", message);
+        r->diagnostics, slug, base_location_at(r->source, r->at + at, length), "%s", message);
     if (length > 0)
         item->found =
             base_diagnostics_text(r->diagnostics, "`%.*s`%s", length < 80 ? (int)length : 80,
@@ -261,6 +245,6 @@ void text_layout_read(base_arena *arena, const text_kernel *kernel, const int64_
     layout_reader r = {
         .arena = arena, .source = source, .at = at, .length = length, .diagnostics = diagnostics};
     expand_constants(&r, kernel, consts);
-    *layout = (text_layout){.location = location_of(source, at, length)};
+    *layout = (text_layout){.location = base_location_at(source, at, length)};
     layout->known = read_layout(&r, layout);
 }

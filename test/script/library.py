@@ -32,6 +32,27 @@ def run(*words, **options):
     return done.returncode, done.stdout
 
 
+def c_blocks(page):
+    return re.findall(r"```c\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def check_example(name, text, printed):
+    (FOLDER / f"{name}.c").write_text(text)
+    for kind, words in (("shared", [f"-L{BUILD}", "-lcroft", f"-Wl,-rpath,{BUILD}"]),
+                        ("static", [BUILD / "libcroft.a", "-lm", "-ldl", "-lpthread"])):
+        program = FOLDER / f"{name}_{kind}"
+        status, text = run("gcc", "-std=c11", *WARNINGS, f"-I{ROOT}/include",
+                           FOLDER / f"{name}.c", "-o", program, *words)
+        check(f"builds_{name}_{kind}", status == 0, text)
+        status, text = run(program, cwd=FOLDER)
+        check(f"runs_{name}_{kind}", status == 0 and text == printed, text)
+        status, text = run(program, cwd=FOLDER, env={"PATH": "/nowhere"})
+        if name == "softmax":
+            check(f"says_why_{kind}", status == 1 and "no compiler" in text, text)
+        else:
+            check(f"needs_no_compiler_{kind}", status == 0 and text == printed, text)
+
+
 def main():
     library = BUILD / "libcroft.so"
     status, text = run("ldd", library)
@@ -62,18 +83,11 @@ def main():
                            f"-I{ROOT}/include", "-fsyntax-only", FOLDER / "header.c")
         check(f"header_{standard}_{compiler}", status == 0, text)
 
-    example = re.search(r"```c\n(.*?)```", (ROOT / "docs/library.md").read_text(), re.DOTALL)[1]
-    (FOLDER / "softmax.c").write_text(example)
-    for kind, words in (("shared", [f"-L{BUILD}", "-lcroft", f"-Wl,-rpath,{BUILD}"]),
-                        ("static", [BUILD / "libcroft.a", "-lm", "-ldl", "-lpthread"])):
-        program = FOLDER / f"softmax_{kind}"
-        status, text = run("gcc", "-std=c11", *WARNINGS, f"-I{ROOT}/include",
-                           FOLDER / "softmax.c", "-o", program, *words)
-        check(f"builds_{kind}", status == 0, text)
-        status, text = run(program, cwd=FOLDER)
-        check(f"runs_{kind}", status == 0 and text == "0.01\n", text)
-        status, text = run(program, cwd=FOLDER, env={"PATH": "/nowhere"})
-        check(f"says_why_{kind}", status == 1 and "no compiler" in text, text)
+    printed = {"softmax": "0.01\n", "layouts": "slot 1 of lane 4\nshuffles\n(32,2):(2,1)\n"}
+    examples = c_blocks("docs/library.md")
+    check("has_these_examples", len(examples) == len(printed), f"{len(examples)}")
+    for name, example in zip(printed, examples):
+        check_example(name, example, printed[name])
     sys.exit(failures > 0)
 
 

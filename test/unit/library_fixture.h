@@ -55,4 +55,25 @@ static inline croft_status prepare_pair(croft_kernel *kernel, const matrix *x, c
     return croft_prepare(kernel, arguments, 2, NULL, dispatch, findings);
 }
 
+/* Counts what is asked for and what is held. */
+typedef struct meter {
+    int64_t asked, failing; /* number of the request that fails; 0: none */
+    int64_t held;           /* bytes */
+} meter;
+
+static inline void *metered(void *context, void *memory, size_t old_size, size_t new_size) {
+    meter *m = context;
+    if (new_size == 0) {
+        m->held -= (int64_t)old_size;
+        free(memory);
+        return NULL;
+    }
+    if (++m->asked == m->failing)
+        return NULL;
+    void *moved = realloc(memory, new_size);
+    if (moved != NULL)
+        m->held += (int64_t)new_size - (int64_t)old_size;
+    return moved;
+}
+
 #endif

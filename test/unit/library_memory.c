@@ -22,27 +22,6 @@
     "    y[row, :] = t * rsqrt(sum(t * t) / N + 1e-5) * w[:]\n"                                    \
     "}\n"
 
-/* Counts what is asked for and what is held. */
-typedef struct meter {
-    int64_t asked, failing; /* number of the request that fails; 0: none */
-    int64_t held;           /* bytes */
-} meter;
-
-static void *metered(void *context, void *memory, size_t old_size, size_t new_size) {
-    meter *m = context;
-    if (new_size == 0) {
-        m->held -= (int64_t)old_size;
-        free(memory);
-        return NULL;
-    }
-    if (++m->asked == m->failing)
-        return NULL;
-    void *moved = realloc(memory, new_size);
-    if (moved != NULL)
-        m->held += (int64_t)new_size - (int64_t)old_size;
-    return moved;
-}
-
 enum { ROWS = 3, WIDTH = 20 };
 
 typedef struct arrays {
