@@ -1,10 +1,11 @@
 /* The commands that run nothing.
  *
  *     croft check FILE     compiles each kernel to level tile     croft show FILE    a .npy array
- *     croft emit FILE      to source, or to the IR of --level
+ *     croft emit FILE      to source, or to the IR of --level (embed.c: to C for embedders)
  *
  * Each is a stage of the compilation and a function that prints what has come of it.
  */
+#include "embed.h"
 #include "job.h"
 #include "npy.h"
 #include "output.h"
@@ -124,6 +125,8 @@ int cli_emit(const cli_options *options) {
         compile_stage stage;
     } levels[] = {
         {"tile", COMPILE_TO_TILE}, {"mapped", COMPILE_TO_MAPPED}, {"thread", COMPILE_TO_THREAD}};
+    if (cli_embed_is_asked(options))
+        return cli_embed(options);
     if (options->level == NULL) {
         if (options->target == NULL || target_find(options->target) != NULL)
             return inspect(options, COMPILE_TO_SOURCE, print_source);

@@ -59,6 +59,9 @@ void cli_options_usage(FILE *out) {
         "  --model MODEL        that prices candidates: analytic, service, cuda or cpu\n"
         "  --cost-model FILE    coefficients of the models, instead of those built in\n"
         "  --level LEVEL        emit: the IR at tile, mapped or thread instead of source\n"
+        "  --isa NAME,...       emit -o NAME.c: versions baseline, avx2, avx512; the processor's "
+        "last\n"
+        "                       one runs\n"
         "  --assume CONDITIONS  emit: what is only valid under them: nothing, aligned, begins,\n"
         "                       spaced, multiple, all; run: those that may be tried, else all\n"
         "  --offset N           run: arrays begin N elements past an aligned address\n"
@@ -86,7 +89,8 @@ void cli_options_usage(FILE *out) {
         "  --json               devices, cache, explain and plan --all: for programs\n"
         "  --value NAME         explain: draw who owns each element of a tile, with\n"
         "  --svg, --html        the one or the other\n"
-        "  -o FILE              emit, plan, explain, opt and layout: into a file\n"
+        "  -o FILE              emit, plan, explain, opt and layout: into a file. emit for a cpu\n"
+        "                       into NAME.c: a function for other programs, with NAME.h\n"
         "\n"
         "machines: cpu-avx512 cpu-avx2 cpu-neon cpu-baseline sm_80 sm_90 m1 m4\n"
         "\n"
@@ -128,6 +132,7 @@ static const option_row option_rows[] = {
     {"--cost-model", OPTION_TEXT, offsetof(cli_options, cost_model), {NULL}},
     {"--all", OPTION_FLAG, offsetof(cli_options, all), {"plan", "cache"}},
     {"--level", OPTION_TEXT, offsetof(cli_options, level), {NULL}},
+    {"--isa", OPTION_TEXT, offsetof(cli_options, isa), {"emit"}},
     {"--compiler", OPTION_TEXT, offsetof(cli_options, compiler), {NULL}},
     {"--no-cache", OPTION_FLAG, offsetof(cli_options, no_cache), {"run"}},
     {"--output", OPTION_TEXT, offsetof(cli_options, output), {NULL}},

@@ -38,6 +38,7 @@ typedef struct cli_options {
     const char *cost_model;  /* --cost-model FILE */
     bool all;                /* --all */
     const char *level;       /* --level tile|mapped|thread */
+    const char *isa;         /* --isa baseline,avx2,avx512 */
     const char *output;      /* -o FILE */
     const char *compiler;    /* --compiler PATH */
     bool no_cache;           /* --no-cache */

@@ -78,7 +78,7 @@ static void c_block(target_emitter *e, const ir_op *op) {
 /* ---- around the body ---- */
 
 /* Of C, and of the emitted text around the body. */
-static const char *const c_words[] = {
+const char *const target_c_words[] = {
     "auto",   "break",    "case",     "char",      "const",    "continue", "default", "do",
     "double", "else",     "enum",     "extern",    "float",    "for",      "goto",    "if",
     "inline", "int",      "long",     "register",  "restrict", "return",   "short",   "signed",
@@ -95,7 +95,7 @@ static const target_dialect c_dialect = {
     .splat = c_splat,
     .infinity = "__builtin_inff()",
     .nan = "__builtin_nanf(\"\")",
-    .words = c_words,
+    .words = target_c_words,
     .block = c_block,
     .iota = target_c_iota,
     .combine = target_c_combine,
@@ -169,9 +169,9 @@ static void c_append_entry(target_emitter *e, const char *entry, const target_c_
     target_names_scan(&used, e->body.bytes);
     target_names_scan(&used, declarations.bytes);
     base_text_format(out,
-                     "\nvoid %s(void *const *pointers, const i64 *words, i64 begin, i64 end,\n"
+                     "\n%svoid %s(void *const *pointers, const i64 *words, i64 begin, i64 end,\n"
                      "    void *workspace) {\n",
-                     entry);
+                     e->suffix != NULL ? "static " : "", entry);
     c_declare_pointers(e, &used, &tail);
     base_text_string(out, tail.length > 0 ? "" : "    (void)pointers;\n");
     base_text_string(out, tail.bytes);
@@ -196,7 +196,7 @@ static void c_append_entry(target_emitter *e, const char *entry, const target_c_
 /* Vectors are explicit; what gcc's vectorisers add is nothing but their faults. gcc 12 folds
  * `-4 >> (a == 0 ? 0 : 1)` in sixteen lanes to -1, and loses three quarters of the factors where a
  * loop of eight iterations multiplies to two carries. */
-static const char c_head[] =
+const char target_c_pragmas[] =
     "#if defined(__GNUC__) && !defined(__clang__)\n"
     "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
     "#pragma GCC optimize(\"no-tree-slp-vectorize\", \"no-tree-loop-vectorize\")\n"
@@ -208,7 +208,8 @@ static const char c_head[] =
 static const char *c_entry_name(const target_emitter *e) {
     base_text out;
     base_text_init(&out, e->arena);
-    base_text_format(&out, "croft_%s", e->module->name);
+    base_text_format(&out, "%s%s%s", e->suffix != NULL ? "" : "croft_", e->module->name,
+                     e->suffix != NULL ? e->suffix : "");
     return out.bytes;
 }
 
@@ -220,11 +221,12 @@ static void c_set_registers(target_emitter *e) {
     e->registers = e->parts * ir_module_subgroups(e->module);
 }
 
-static void c_begin(target_emitter *e, base_arena *arena, const ir_module *module,
-                    const machine *on) {
-    *e = (target_emitter){.arena = arena, .module = module, .machine = on, .dialect = &c_dialect};
-    c_set_registers(e);
-    target_emit_begin(e, target_c_prelude_names(arena, e->lanes));
+void target_c_begin(target_emitter *emitter, base_arena *arena, const ir_module *module,
+                    const machine *on, const char *suffix) {
+    *emitter = (target_emitter){
+        .arena = arena, .module = module, .machine = on, .dialect = &c_dialect, .suffix = suffix};
+    c_set_registers(emitter);
+    target_emit_begin(emitter, target_c_prelude_names(arena, emitter->lanes));
 }
 
 const char *target_c_ignores_policy(base_arena *arena, const ir_module *module, const ir_op *op,
@@ -232,25 +234,27 @@ const char *target_c_ignores_policy(base_arena *arena, const ir_module *module, 
     if (op->opcode != IR_STORE)
         return "a cpu loads through its caches";
     target_emitter emitter;
-    c_begin(&emitter, arena, module, on);
+    target_c_begin(&emitter, arena, module, on, NULL);
     emitter.part = "0"; /* any register */
     return target_c_streams(&emitter, op)
                ? NULL
                : "only whole registers of neighbours go past a cpu's caches";
 }
 
-/* The entry of a module and its queries; the lanes of a vector. */
-static int c_emit_entry(base_arena *arena, const ir_module *module, const machine *on,
-                        const char **entry, base_text *functions) {
+target_c_functions target_c_functions_of(base_arena *arena, const ir_module *module,
+                                         const machine *on, const char *suffix) {
     target_emitter emitter, *e = &emitter;
-    c_begin(e, arena, module, on);
-    *entry = c_entry_name(e);
+    target_c_begin(e, arena, module, on, suffix);
+    target_c_functions made = {.entry = c_entry_name(e), .lanes = e->lanes};
     target_c_arrays arrays = target_c_arrays_find(e);
+    base_text_init(&made.text, arena);
+    base_text_init(&made.asking, arena);
     target_emit_body(e, 2);
-    c_append_entry(e, *entry, &arrays, functions);
-    target_c_groups(e, *entry, functions);
-    target_c_workspace(e, *entry, &arrays, functions);
-    return e->lanes;
+    made.workspace = arrays.count > 0 || e->spilled_bytes > 0;
+    c_append_entry(e, made.entry, &arrays, &made.text);
+    target_c_groups(e, made.entry, &made.text);
+    target_c_workspace(e, made.entry, &arrays, &made.asking);
+    return made;
 }
 
 static void c_append_title(const ir_module *module, const machine *on, base_text *out) {
@@ -271,17 +275,16 @@ void target_c_emit(base_arena *arena, const ir_module *const *modules, int count
     target_names_init(&written, arena);
     for (int i = 0; i < count; i++)
         c_append_title(modules[i], on, &out);
-    base_text_string(&out, c_head);
+    base_text_string(&out, target_c_pragmas);
     for (int i = 0; i < count; i++) {
-        base_text functions;
         target_names used;
-        base_text_init(&functions, arena);
         target_names_init(&used, arena);
-        sources[i] = (target_source){0};
-        int lanes = c_emit_entry(arena, modules[i], on, &sources[i].entry, &functions);
-        target_names_scan(&used, functions.bytes);
-        target_c_prelude(&out, &used, &written, lanes);
-        base_text_string(&all, functions.bytes);
+        target_c_functions functions = target_c_functions_of(arena, modules[i], on, NULL);
+        sources[i] = (target_source){.entry = functions.entry};
+        base_text_string(&functions.text, functions.asking.bytes);
+        target_names_scan(&used, functions.text.bytes);
+        target_c_prelude(&out, &used, &written, functions.lanes, NULL);
+        base_text_string(&all, functions.text.bytes);
         base_text_format(&all, "\n/* plan %016llx */\n", (unsigned long long)modules[i]->plan_hash);
     }
     base_text_string(&out, all.bytes);

@@ -186,11 +186,59 @@ static bool types_have(const char *types, const char *type) {
     return types[0] == '\0';
 }
 
+/* `defined(__AVX2__)` is true where -mavx2 is one of the flags; with any there is all before AVX2.
+ */
+static bool is_sure(const char *flags, const char *term, size_t length) {
+    static const char open[] = "defined(__", close[] = "__)";
+    char word[32] = "-m";
+    size_t taken = strlen(open), rest = strlen(close), used = 2;
+    if (flags == NULL || flags[0] == '\0' || length <= taken + rest || length >= sizeof word ||
+        memcmp(term, open, taken) != 0 || memcmp(term + length - rest, close, rest) != 0)
+        return false;
+    for (size_t i = taken; i < length - rest; i++)
+        word[used++] = (char)(term[i] >= 'A' && term[i] <= 'Z' ? term[i] - 'A' + 'a' : term[i]);
+    if (strcmp(word, "-msse") == 0 || strcmp(word, "-msse2") == 0 || strcmp(word, "-mavx") == 0)
+        return true;
+    for (const char *at = flags; (at = strstr(at, word)) != NULL; at += used)
+        if (at[used] == ' ' || at[used] == '\0')
+            return true;
+    return false;
+}
+
+/* A condition without its terms that are sure: "" = true. */
+static const char *open_terms(base_arena *arena, const char *flags, const char *condition) {
+    base_text left;
+    base_text_init(&left, arena);
+    while (*condition != '\0') {
+        const char *end = strstr(condition, " && ");
+        size_t length = end != NULL ? (size_t)(end - condition) : strlen(condition);
+        if (!is_sure(flags, condition, length)) {
+            base_text_string(&left, left.length > 0 ? " && " : "");
+            base_text_append(&left, condition, length);
+        }
+        condition += length + (end != NULL ? 4 : 0);
+    }
+    return left.bytes;
+}
+
+/* `#if` and `#elif` without what is sure. */
+static const char *open_line(base_arena *arena, const char *flags, const char *line) {
+    size_t word = strncmp(line, "#if ", 4) == 0 ? 4 : strncmp(line, "#elif ", 6) == 0 ? 6 : 0;
+    if (word == 0 || flags == NULL)
+        return line;
+    const char *left = open_terms(arena, flags, line + word);
+    base_text out;
+    base_text_init(&out, arena);
+    base_text_append(&out, line, word);
+    base_text_string(&out, left[0] != '\0' ? left : "1");
+    return out.bytes;
+}
+
 /* A body, indented by one level; lines of the preprocessor are not. */
-static void append_body(base_text *out, setting s, const char *body) {
+static void append_body(base_text *out, setting s, const char *flags, const char *body) {
     while (*body != '\0') {
         size_t length = strcspn(body, "\n");
-        char *line = base_arena_copy(out->arena, body, length);
+        const char *line = open_line(out->arena, flags, base_arena_copy(out->arena, body, length));
         base_text_string(out, line[0] == '#' ? "" : "    ");
         append_template(out, s, line);
         base_text_string(out, "\n");
@@ -202,22 +250,24 @@ static void append_body(base_text *out, setting s, const char *body) {
 static void append_bodies(base_text *out, const target_prelude *prelude, const char *type,
                           const target_prelude_row *row) {
     setting s = {type, prelude->lanes};
+    const char *body = row->body;
     bool guarded = false;
     for (int i = 0; i < FAST_COUNT; i++) {
         const prelude_fast *fast = &fast_rows[i];
         if (strcmp(fast->name, row->name) != 0 || fast->lanes != s.lanes ||
             !types_have(fast->types, s.type))
             continue;
-        if (fast->condition[0] == '\0') {
-            append_body(out, s, fast->body);
-            return;
+        const char *condition = open_terms(out->arena, prelude->flags, fast->condition);
+        if (condition[0] == '\0') {
+            body = fast->body;
+            break;
         }
-        base_text_format(out, "#%sif %s\n", guarded ? "el" : "", fast->condition);
-        append_body(out, s, fast->body);
+        base_text_format(out, "#%sif %s\n", guarded ? "el" : "", condition);
+        append_body(out, s, prelude->flags, fast->body);
         guarded = true;
     }
     base_text_string(out, guarded ? "#else\n" : "");
-    append_body(out, s, row->body);
+    append_body(out, s, prelude->flags, body);
     base_text_string(out, guarded ? "#endif\n" : "");
 }
 
@@ -238,8 +288,10 @@ static target_prelude prelude_of(base_arena *arena, int lanes) {
                             .has_row = has_row};
 }
 
-void target_c_prelude(base_text *out, target_names *used, target_names *written, int lanes) {
+void target_c_prelude(base_text *out, target_names *used, target_names *written, int lanes,
+                      const char *flags) {
     target_prelude prelude = prelude_of(out->arena, lanes);
+    prelude.flags = flags;
     target_prelude_write(out, &prelude, used, written);
 }
 

@@ -1,5 +1,6 @@
-/* The two questions that emitted C answers before it runs: how many groups there are, and how many
- * bytes of workspace each running call needs.
+/* The questions that emitted C answers before it runs: how many groups there are, how many bytes of
+ * workspace each running call needs and, for embedders, how many programs the first axis has and
+ * how many bytes launches hand on.
  *
  *     i64 croft_k_workspace(const i64 *words) {
  *         const i64 N = words[1];
@@ -63,7 +64,8 @@ static void query_end(query *q, const char *entry, const char *what, const char 
     target_names_init(&used, q->emitter->arena);
     target_names_scan(&used, q->body.bytes);
     target_names_scan(&used, answer);
-    base_text_format(out, "\ni64 %s_%s(const i64 *words) {\n", entry, what);
+    base_text_format(out, "\n%si64 %s_%s(const i64 *words) {\n",
+                     q->emitter->suffix != NULL ? "static " : "", entry, what);
     int64_t before = out->length;
     target_c_declare_words(q->emitter, &used, out);
     if (out->length == before)
@@ -120,4 +122,38 @@ void target_c_workspace(target_emitter *emitter, const char *entry, const target
         base_text_format(&q.body, "    %s = %s;\n", total, query_checked(&q, "add", total, bytes));
     }
     query_end(&q, entry, "workspace", total, out);
+}
+
+void target_c_rows(target_emitter *emitter, const char *entry, base_text *out) {
+    const ir_module *module = emitter->module;
+    const char *rows = "1";
+    query q;
+    query_begin(&q, emitter);
+    for (int i = 0; i < module->axis_count; i++)
+        if (module->axes[i].is_program && module->axes[i].program == 0)
+            rows = query_extent(&q, module->axes[i].extent);
+    if (q.checked) {
+        const char *name = target_emit_fresh(emitter, "rows");
+        base_text_format(&q.body, "    const i64 %s = %s;\n", name, rows);
+        rows = name;
+    }
+    query_end(&q, entry, "rows", rows, out);
+}
+
+void target_c_handed(target_emitter *emitter, const char *entry, int first, base_text *out) {
+    const ir_module *module = emitter->module;
+    const char *total = target_emit_fresh(emitter, "total");
+    query q;
+    query_begin(&q, emitter);
+    base_text_format(&q.body, "    i64 %s = 0;\n", total);
+    for (int i = first; i < module->parameter_count; i++) {
+        const ir_type *type = &module->parameters[i].value->type;
+        const char *bytes = target_emit_integer(
+            emitter, base_dtype_size(target_c_memory_dtype(module->parameters[i].dtype)));
+        for (int d = 0; d < type->rank; d++)
+            bytes = query_checked(&q, "mul", bytes, query_extent(&q, type->extent[d]));
+        bytes = target_emit_text(emitter, "%s / 64 * 64", query_checked(&q, "add", bytes, "63"));
+        base_text_format(&q.body, "    %s = %s;\n", total, query_checked(&q, "add", total, bytes));
+    }
+    query_end(&q, entry, "handed", total, out);
 }

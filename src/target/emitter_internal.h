@@ -85,6 +85,8 @@ struct target_emitter {
     const ir_module *module;
     const machine *machine;
     const target_dialect *dialect;
+    const char *suffix; /* of the names of its functions, which are static; NULL: they are exported
+                           as `croft_NAME` */
     int lanes;          /* of a vector variable, a register; 1: scalars */
     int parts;          /* registers that hold a subgroup */
     int registers;      /* registers that hold the team */
@@ -257,6 +259,24 @@ const char *target_c_gather(const target_emitter *emitter, base_dtype dtype,
                             const char *const *sources, int count, const int64_t *from);
 
 /* ---- c.c ---- */
+/* The functions of a module: its entry and its queries. */
+typedef struct target_c_functions {
+    const char *entry; /* the name of the first; the others are behind it */
+    int lanes;         /* of a vector */
+    bool workspace;    /* it may need some */
+    base_text text;    /* the entry and its groups */
+    base_text asking;  /* its workspace */
+} target_c_functions;
+
+/* `suffix` as in the emitter. */
+target_c_functions target_c_functions_of(base_arena *arena, const ir_module *module,
+                                         const machine *on, const char *suffix);
+/* An emitter that has written nothing. */
+void target_c_begin(target_emitter *emitter, base_arena *arena, const ir_module *module,
+                    const machine *on, const char *suffix);
+/* Pragmas before all else, and words that no value may have as its name, up to NULL. */
+extern const char target_c_pragmas[];
+extern const char *const target_c_words[];
 void target_c_emit(base_arena *arena, const ir_module *const *modules, int count,
                    const machine *machine, target_source *sources);
 const char *target_c_ignores_policy(base_arena *arena, const ir_module *module, const ir_op *op,
@@ -300,10 +320,17 @@ void target_c_push(target_emitter *emitter, const ir_op *op);
 void target_c_groups(target_emitter *emitter, const char *entry, base_text *out);
 void target_c_workspace(target_emitter *emitter, const char *entry, const target_c_arrays *arrays,
                         base_text *out);
+/* The same for `i64 ENTRY_rows(const i64 *words)`, the programs of the first axis, and `i64
+ * ENTRY_handed(const i64 *words)`, the bytes of the tensors from parameter `first` on, each up to a
+ * multiple of 64. */
+void target_c_rows(target_emitter *emitter, const char *entry, base_text *out);
+void target_c_handed(target_emitter *emitter, const char *entry, int first, base_text *out);
 
 /* ---- c_prelude.c ---- */
-/* Appends the declarations of the prelude that `used` names, and those that they need. */
-void target_c_prelude(base_text *out, target_names *used, target_names *written, int lanes);
+/* Appends the declarations of the prelude that `used` names, and those that they need. `flags`: of
+ * the compiler, of which the text is sure; NULL: it asks the preprocessor. */
+void target_c_prelude(base_text *out, target_names *used, target_names *written, int lanes,
+                      const char *flags);
 /* The names of all declarations of the prelude for this number of lanes, up to NULL. */
 const char *const *target_c_prelude_names(base_arena *arena, int lanes);
 

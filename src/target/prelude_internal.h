@@ -19,7 +19,8 @@ typedef struct target_prelude target_prelude;
 
 struct target_prelude {
     base_arena *arena;
-    int lanes; /* of a vector */
+    int lanes;         /* of a vector */
+    const char *flags; /* of the compiler, which the text is sure of; NULL: of none */
     const target_prelude_row *rows;
     int64_t row_count;
     /* Appends a text, its placeholders replaced for a type. */

@@ -37,6 +37,35 @@ typedef struct target {
 target_source target_emit(const target *emitter, base_arena *arena, const ir_module *module,
                           const machine *on);
 
+/* One version of the code in a file for embedders (c_embed.c): the launches of a dispatch. */
+typedef struct target_version {
+    const char *name;       /* `avx2` */
+    const machine *machine; /* a cpu, that it is written for */
+    const ir_module *const *modules;
+    int count;
+    const char *plan; /* its text */
+} target_version;
+
+/* What becomes a file for embedders. */
+typedef struct target_embedding {
+    const ir_module *kernel; /* level tile: the parameters are its own */
+    const target_version *versions;
+    int count;          /* at least 1; each may ask more of a processor than the ones before */
+    const char *source; /* the names of the two files and of the kernel's, for comments */
+    const char *header;
+    const char *origin;
+    const char *croft; /* the version of the compiler */
+} target_embedding;
+
+typedef struct target_embedded {
+    const char *source; /* C11, one file */
+    const char *header; /* C11 and C++ */
+} target_embedded;
+
+/* NULL, or why there is no such file. Nothing else than `embedding` decides what is in it. */
+const char *target_embed(base_arena *arena, const target_embedding *embedding,
+                         target_embedded *made);
+
 /* NULL when unknown. */
 const target *target_find(const char *name);
 const target *target_at(int index); /* NULL past the end */
