@@ -238,16 +238,6 @@ void runtime_cache_keep(runtime_cache *cache, const runtime_cache_key *key, cons
     close(directory);
 }
 
-void runtime_cache_drop(runtime_cache *cache, const runtime_cache_key *key) {
-    char name[CACHE_NAME_LIMIT];
-    int directory = open_or_complain(cache, false);
-    if (directory < 0)
-        return;
-    cache_entry_name(cache_key_hash(key), name);
-    unlinkat(directory, name, 0);
-    close(directory);
-}
-
 /* ---- the object ---- */
 runtime_status runtime_cache_create(base_allocator allocator, const runtime_cache_config *config,
                                     runtime_cache **made) {

@@ -80,9 +80,6 @@ bool runtime_cache_find(runtime_cache *cache, const runtime_cache_key *key,
 void runtime_cache_keep(runtime_cache *cache, const runtime_cache_key *key, const void *program,
                         size_t size);
 
-/* Removes the entry of a key: what was found under it cannot be used. */
-void runtime_cache_drop(runtime_cache *cache, const runtime_cache_key *key);
-
 /* Waits, for `limit_s` seconds at most, until nobody else compiles the program of this key. What is
  * returned goes to unlock, also where there could be no lock and two may compile. A process that
  * ends has unlocked. */

@@ -456,7 +456,7 @@ static bool copy_program(const runtime_cache_found *found, const char *path) {
     return good;
 }
 
-/* An entry that cannot be loaded is removed. */
+/* One that cannot be loaded is as good as none: what is compiled then takes its place. */
 static bool load_from_cache(build *b, runtime_report *report) {
     runtime_cache_found found;
     runtime_report unread;
@@ -469,8 +469,6 @@ static bool load_from_cache(build *b, runtime_report *report) {
         return true;
     }
     unlink(b->directory.library);
-    if (copied)
-        runtime_cache_drop(b->config->cache, &b->key);
     return false;
 }
 
