@@ -5,8 +5,7 @@
  *            guard], so that --check sees what was written past the ends there
  *
  * Once the arrays lie where they are used, the variant is chosen whose conditions they meet
- * (variant.h). Each run loads once and launches once; on the cpu from the cache, where that has the
- * program.
+ * (variant.h). Each run loads once, from the cache where that has the program, and launches once.
  */
 #include "launch.h"
 
@@ -184,9 +183,9 @@ int cli_launch_cpu(cli_launch *launch) {
 
 /* ---- cuda ---- */
 
-runtime_device *cli_cuda_open(const char **runs_on) {
-    runtime_cuda_config config = {.driver = getenv("CROFT_CUDA_DRIVER"),
-                                  .nvrtc = getenv("CROFT_NVRTC")};
+runtime_device *cli_cuda_open(runtime_cache *cache, const char **runs_on) {
+    runtime_cuda_config config = {
+        .driver = getenv("CROFT_CUDA_DRIVER"), .nvrtc = getenv("CROFT_NVRTC"), .cache = cache};
     static runtime_report report;
     runtime_device *device = NULL;
     if (runtime_cuda_create(base_allocator_default(), &config, &device, &report) != RUNTIME_OK) {

@@ -4,6 +4,7 @@
 
 #include "job.h"
 
+#include "runtime/cache.h"
 #include "runtime/device.h"
 
 typedef struct cli_launch {
@@ -22,7 +23,8 @@ int cli_launch_cpu(cli_launch *launch);
 int cli_launch_cuda(cli_launch *launch, runtime_device *device);
 
 /* The first CUDA device, and the name of its machine. NULL: there is none that will do; why has
- * been printed. The libraries may be named in the environment (docs/command.md). */
-runtime_device *cli_cuda_open(const char **runs_on);
+ * been printed. The cache may be NULL. The libraries may be named in the environment
+ * (docs/command.md). */
+runtime_device *cli_cuda_open(runtime_cache *cache, const char **runs_on);
 
 #endif

@@ -4,6 +4,7 @@
  *
  * Nothing is written before everything has run, and no file is replaced before all are on disk.
  */
+#include "cache.h"
 #include "hash.h"
 #include "job.h"
 #include "launch.h"
@@ -370,11 +371,12 @@ static int run_on(const cli_options *options, run_state *run) {
 
 static int run_on_cuda(const cli_options *options, run_state *run) {
     cli_options own = *options;
-    run->device = cli_cuda_open(&own.runs_on);
-    if (run->device == NULL)
-        return CLI_EXIT_SYSTEM;
-    int status = run_on(&own, run);
-    run->device->vtable->destroy(run->device);
+    runtime_cache *cache = cli_cache_open(options);
+    run->device = cli_cuda_open(cache, &own.runs_on);
+    int status = run->device != NULL ? run_on(&own, run) : CLI_EXIT_SYSTEM;
+    if (run->device != NULL)
+        run->device->vtable->destroy(run->device);
+    cli_cache_close(cache);
     return status;
 }
 

@@ -103,7 +103,8 @@ static croft_status open_device(croft_context *context, const croft_config *conf
                          .parallel_for = config->parallel_for,
                          .context = config->parallel_context}},
         .driver = config->cuda_driver,
-        .driver_compiler = config->cuda_nvrtc};
+        .driver_compiler = config->cuda_nvrtc,
+        .cache = context->cache};
     runtime_report report;
     runtime_status status = runtime_device_open(name, context->allocator, &devices,
                                                 &context->device, &context->runs_on, &report);

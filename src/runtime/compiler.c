@@ -10,10 +10,17 @@
  * With a cache the program may come from there, and goes there once it has been loaded. It is
  * copied into PRIVATE in any case: what is mapped into the process is then a file that nobody else
  * can cut short, and has a name of its own (dlopen gives the library that it has under a name, also
- * where the file is another one by now). The key is made without starting the compiler
- * (program_key.c).
+ * where the file is another one by now). The key is made without starting the compiler, from its
+ * file and those that it may start or be a script for, which are known by their usual names only:
+ *
+ *     compiled by /usr/bin/cc
+ *     file /usr/bin/x86_64-linux-gnu-gcc-12 device 65024 inode 1337 size 1277336 modified ...
+ *     as /usr/bin/x86_64-linux-gnu-as device ...
+ *     flag -std=gnu11 ...
  */
-#include "runtime/compiler_internal.h"
+#include "runtime/compiler.h"
+
+#include "runtime/program_key.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -42,6 +49,8 @@ static const char *const fixed_flags[] = {
 };
 
 static const char *const compiler_names[] = {"cc", "gcc", "clang"};
+
+static const char *const started_names[] = {"as", "ld", "cc", "gcc", "clang"};
 
 static const char default_path[] = "/usr/local/bin:/usr/bin";
 
@@ -418,7 +427,7 @@ typedef struct build {
     const char *arguments[ARGUMENT_LIMIT];
     build_directory directory;
     int limit_s;
-    char key_head[COMPILER_KEY_LIMIT];
+    runtime_key key_head;
     runtime_cache_key key;
     void *library; /* NULL: not loaded yet */
 } build;
@@ -502,15 +511,36 @@ static runtime_status take_or_compile(build *b, runtime_report *report) {
     return status;
 }
 
+/* In each of the directories, as it is not known which one is taken. */
+static void add_started(runtime_key *key, const char *directories) {
+    for (const char *entry = directories;; entry++) {
+        int length = (int)strcspn(entry, ":");
+        for (size_t i = 0; i < COUNT(started_names); i++) {
+            char path[PATH_MAX];
+            if (snprintf(path, sizeof path, "%.*s/%s", length, entry, started_names[i]) < PATH_MAX)
+                (void)runtime_key_add_file(key, started_names[i], path);
+        }
+        entry += length;
+        if (*entry == '\0')
+            return;
+    }
+}
+
 /* Whether there is a key for the cache to know the program by. */
 static bool make_key(build *b, const char *source, size_t length, int flags_end) {
     char directories[PATH_MAX + 32];
+    runtime_key *head = &b->key_head;
     if (b->config->cache == NULL || b->config->extra_flags != NULL)
         return false;
+    runtime_key_add(head, "compiled by %s\n", b->arguments[0]);
+    if (!runtime_key_add_file(head, "file", b->arguments[0]))
+        return false;
     list_directories(b->arguments[0], directories);
-    b->key = (runtime_cache_key){.head = b->key_head, .text = source, .text_length = length};
-    return compiler_key_write(b->key_head, b->arguments[0], directories, b->arguments + 1,
-                              flags_end - 1);
+    add_started(head, directories);
+    for (int i = 1; i < flags_end; i++)
+        runtime_key_add(head, "flag %s\n", b->arguments[i]);
+    b->key = (runtime_cache_key){.head = head->bytes, .text = source, .text_length = length};
+    return runtime_key_end(head);
 }
 
 runtime_status runtime_compiler_build(const runtime_compiler_config *config, const char *source,

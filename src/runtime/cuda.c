@@ -198,6 +198,7 @@ runtime_status runtime_cuda_create(base_allocator allocator, const runtime_cuda_
                    ? status
                    : runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "no mutex for a device");
     }
+    cuda->cache = config->cache;
     if (!copy_path(cuda, config->nvrtc))
         status = runtime_report_set(report, RUNTIME_NO_COMPILER, "the path of NVRTC is too long");
     if (status == RUNTIME_OK)

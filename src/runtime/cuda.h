@@ -25,6 +25,7 @@
 #define RUNTIME_CUDA_H
 
 #include "base/arena.h"
+#include "runtime/cache.h"
 #include "runtime/device.h"
 
 #include <limits.h>
@@ -36,6 +37,7 @@ typedef struct runtime_cuda_config {
     void *context;      /* CUcontext of the caller, which outlives the device; NULL: the primary
                            context of device `ordinal` */
     int ordinal;
+    runtime_cache *cache; /* where machine code is kept; it outlives the device. NULL: nowhere */
 } runtime_cuda_config;
 
 typedef struct runtime_cuda_facts {

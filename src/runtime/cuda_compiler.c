@@ -5,7 +5,7 @@
  *
  * Code of a newer compiler does not load into an older driver. Of options that contradict one
  * another the last one holds, so arithmetic is what stands here. It keeps nothing for the next
- * time, and tells the compiler not to.
+ * time (that is cuda_cache.c), and tells the compiler not to.
  */
 #include "runtime/cuda_internal.h"
 
@@ -14,7 +14,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { OPTION_LIMIT = 64, NO_CACHE_SINCE = 1209 };
+enum { NO_CACHE_SINCE = 1209 };
 
 static const char *const fixed_options[] = {
     "-std=c++17",     "-default-device", "-fmad=false",        "-ftz=false",
@@ -138,13 +138,12 @@ static runtime_status read_code(const cuda_compiler *compiler, base_allocator al
                            report);
 }
 
-/* False when there are too many. */
-static bool list_options(const cuda_compiler *compiler, const runtime_artifact *artifact,
-                         bool free_registers, const char *options[OPTION_LIMIT], int *count) {
+bool cuda_compiler_options(const cuda_compiler *compiler, const runtime_artifact *artifact,
+                           bool free_registers, const char **options, int *count) {
     int given = 0, fixed = (int)COUNT(fixed_options);
     while (artifact->flags != NULL && artifact->flags[given] != NULL)
         given++;
-    if (given + fixed + 2 > OPTION_LIMIT)
+    if (given + fixed + 2 > CUDA_OPTION_LIMIT)
         return false;
     *count = 0;
     for (int i = 0; i < given; i++)
@@ -161,9 +160,9 @@ static bool list_options(const cuda_compiler *compiler, const runtime_artifact *
 static runtime_status compile(const cuda_compiler *compiler, base_allocator allocator,
                               void *program, const runtime_artifact *artifact, bool free_registers,
                               cuda_compiled *compiled, runtime_report *report) {
-    const char *options[OPTION_LIMIT];
+    const char *options[CUDA_OPTION_LIMIT];
     int count = 0;
-    if (!list_options(compiler, artifact, free_registers, options, &count))
+    if (!cuda_compiler_options(compiler, artifact, free_registers, options, &count))
         return runtime_report_set(report, RUNTIME_COMPILE_FAILED, "too many flags");
     int error = compiler->compile(program, count, options);
     runtime_status status = read_log(compiler, allocator, program, compiled, report);

@@ -2,6 +2,7 @@
  *
  *     cuda_driver.c    opens libcuda, gives its errors as statuses
  *     cuda_compiler.c  opens NVRTC, compiles a text
+ *     cuda_cache.c     finds and keeps what it compiled
  *     cuda_log.c       reads the compiler's log
  *     cuda_modules.c   load, unload: checks and the modules that are loaded
  *     cuda_launch.c    arguments, workspaces, launches
@@ -148,6 +149,8 @@ bool cuda_library_function(void *library, const char *symbol, void *function,
     CALL(code, "nvrtcGetCUBIN", (void *program, char *code))                                       \
     CALL(destroy, "nvrtcDestroyProgram", (void **program))
 
+enum { CUDA_OPTION_LIMIT = 64 };
+
 typedef struct cuda_compiler {
     void *library; /* NULL: not opened yet */
     char path[PATH_MAX];
@@ -166,6 +169,9 @@ typedef struct cuda_compiled {
 runtime_status cuda_compiler_open(cuda_compiler *compiler, const char *path, int driver_version,
                                   runtime_report *report);
 void cuda_compiler_close(cuda_compiler *compiler);
+/* The options of a compilation, in room for CUDA_OPTION_LIMIT; false when there are too many. */
+bool cuda_compiler_options(const cuda_compiler *compiler, const runtime_artifact *artifact,
+                           bool free_registers, const char **options, int *count);
 /* The result is freed with cuda_compiled_free in any case. With `free_registers` the compiler need
  * not keep registers few so that more groups share a processor: what would spill has room. */
 runtime_status cuda_compiler_run(const cuda_compiler *compiler, base_allocator allocator,
@@ -191,6 +197,7 @@ typedef struct cuda_device {
     int handle;        /* the driver's name of the device */
     runtime_cuda_facts facts;
     void *stream;
+    runtime_cache *cache; /* NULL: none */
     bool has_nvrtc_path;
     char nvrtc_path[PATH_MAX];
     pthread_mutex_t lock; /* of what follows */
@@ -216,6 +223,12 @@ struct runtime_module {
 /* Between them the context is current on this thread. A failed enter needs no leave. */
 runtime_status cuda_device_enter(const cuda_device *cuda, runtime_report *report);
 void cuda_device_leave(const cuda_device *cuda);
+
+/* As cuda_compiler_run with `fresh`, and where there is no cache; else the program may come from
+ * the cache, which the report then says. */
+runtime_status cuda_cache_compile(const cuda_device *cuda, const runtime_artifact *artifact,
+                                  bool free_registers, bool fresh, cuda_compiled *compiled,
+                                  runtime_report *report);
 
 /* The vtable's entries. */
 runtime_status cuda_module_load(runtime_device *device, const runtime_artifact *artifact,

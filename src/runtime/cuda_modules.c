@@ -2,7 +2,7 @@
  *
  *     artifact -> key -> loaded already? ------------------------------------> uses + 1
  *                          | no
- *                 NVRTC -> figures of the log -> spills? -> driver -> what the function needs
+ *        cache or NVRTC -> figures of the log -> spills? -> driver -> what the function needs
  *                                                                     and the device has -> kept
  *
  * Modules that are loaded stand in a list; one that everybody has unloaded is gone. The key is the
@@ -288,6 +288,7 @@ static runtime_status load_code(const cuda_device *cuda, runtime_module *module,
                                 runtime_report *report) {
     const cuda_driver *driver = &cuda->driver;
     runtime_report failure; /* the report has the warnings */
+    failure.from_cache = report->from_cache;
     runtime_status status = cuda_device_enter(cuda, &failure);
     if (status == RUNTIME_OK) {
         status = cuda_driver_status(driver, driver->module_load(&module->library, code),
@@ -314,22 +315,22 @@ static const runtime_module *find_spill(const runtime_module *module,
 }
 
 static runtime_status compile(cuda_device *cuda, runtime_module *module,
-                              const runtime_artifact *artifact, bool free_registers,
+                              const runtime_artifact *artifact, bool free_registers, bool fresh,
                               cuda_compiled *compiled, runtime_report *report) {
-    runtime_status status = cuda_compiler_run(&cuda->compiler, cuda->allocator, artifact,
-                                              free_registers, compiled, report);
+    runtime_status status =
+        cuda_cache_compile(cuda, artifact, free_registers, fresh, compiled, report);
     return status == RUNTIME_OK ? read_log(module, artifact, compiled->log, report) : status;
 }
 
 /* The compiler keeps registers few by itself, for more groups at a time, and may spill a few bytes
  * for that: then again without. */
 static runtime_status build(cuda_device *cuda, runtime_module *module,
-                            const runtime_artifact *artifact, runtime_report *report) {
+                            const runtime_artifact *artifact, bool fresh, runtime_report *report) {
     cuda_compiled compiled;
-    runtime_status status = compile(cuda, module, artifact, false, &compiled, report);
+    runtime_status status = compile(cuda, module, artifact, false, fresh, &compiled, report);
     if (status == RUNTIME_OK && find_spill(module, artifact) != NULL) {
         cuda_compiled_free(cuda->allocator, &compiled);
-        status = compile(cuda, module, artifact, true, &compiled, report);
+        status = compile(cuda, module, artifact, true, fresh, &compiled, report);
     }
     const runtime_module *spill = status == RUNTIME_OK ? find_spill(module, artifact) : NULL;
     if (spill != NULL)
@@ -383,7 +384,9 @@ runtime_status cuda_module_load(runtime_device *device, const runtime_artifact *
         return RUNTIME_NO_MEMORY;
     runtime_module *loaded = share(cuda, made, false);
     if (loaded == NULL) {
-        status = build(cuda, made, artifact, report);
+        status = build(cuda, made, artifact, false, report);
+        if (status != RUNTIME_OK && report->from_cache) /* what was kept may be what is wrong */
+            status = build(cuda, made, artifact, true, report);
         if (status == RUNTIME_OK)
             loaded = share(cuda, made, true);
     }

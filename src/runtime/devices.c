@@ -19,7 +19,8 @@ static runtime_status open_cpu(base_allocator allocator, const runtime_devices_c
 static runtime_status open_cuda(base_allocator allocator, const runtime_devices_config *config,
                                 runtime_device **device, const machine **runs,
                                 runtime_report *report) {
-    runtime_cuda_config own = {.driver = config->driver, .nvrtc = config->driver_compiler};
+    runtime_cuda_config own = {
+        .driver = config->driver, .nvrtc = config->driver_compiler, .cache = config->cache};
     runtime_status status = runtime_cuda_create(allocator, &own, device, report);
     if (status != RUNTIME_OK)
         return status;

@@ -15,6 +15,7 @@
 typedef struct runtime_devices_config {
     runtime_cpu_config cpu;
     const char *driver, *driver_compiler; /* libraries; NULL: their usual names */
+    runtime_cache *cache; /* of the devices with a driver; cpu's is in the config of its compiler */
 } runtime_devices_config;
 
 /* Number `index` of the names, from 0; NULL past the end. */

@@ -28,6 +28,7 @@ static int run_line(char *line) {
     if (!cli_options_parse(count, words, &options) || options.command == NULL ||
         strcmp(options.command, "run") != 0 || options.file == NULL)
         return CLI_EXIT_USAGE;
+    options.no_cache = true; /* nothing is taken from the user's, nor put there */
     return cli_run(&options);
 }
 

@@ -90,7 +90,8 @@ def main():
                           encoding="utf-8")
         np.save(folder / "x.npy", x.reshape(-1, accuracy.WIDTH))
         outputs = [f"y_{name}={folder}/{name}.npy" for name in table]
-        words = [CROFT, "run", kernel, f"x={folder}/x.npy", *outputs, "--target", "cuda"]
+        words = [CROFT, "run", kernel, f"x={folder}/x.npy", *outputs, "--target", "cuda",
+                 "--no-cache"]
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               check=False)
         if done.returncode != 0:

@@ -20,7 +20,8 @@ SOFTMAX = ["run", "examples/softmax.croft", "x=randn:4x33", "--target", "cuda"]
 
 
 def croft(*words, driver=FAKE, compiler=FAKE, does=""):
-    environment = dict(os.environ, CROFT_CUDA_DRIVER=driver, CROFT_NVRTC=compiler, FAKE_CUDA=does)
+    environment = dict(os.environ, CROFT_CUDA_DRIVER=driver, CROFT_NVRTC=compiler, FAKE_CUDA=does,
+                       XDG_CACHE_HOME=str(command.SCRATCH))  # what is pretended is for this test
     return command.croft(*words, environment=environment)
 
 
@@ -124,6 +125,9 @@ def runs():
                  run.code == 1 and "launch 3 of 5 gave other bytes of y" in run.out, run)
     run = croft("run", kernel, f"x={x}", "y=-", "--repeat", 5)
     command.case("repeating_belongs_to_cuda", run.code == 2 and "--repeat" in run.err, run)
+    kept = [words for words in croft("cache", "ls").out.splitlines() if words.startswith("copy ")]
+    command.case("machine_code_is_kept", len(kept) == 1 and " sm_90 " in kept[0]
+                 and FAKE in kept[0], kept)
     y.unlink()
     run = croft(*words, does="lost")
     command.case("a_lost_device_is_told_and_writes_nothing",

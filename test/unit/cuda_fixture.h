@@ -97,14 +97,14 @@ static cuda_fixture *cuda_fixture_without_device(void) {
     return f;
 }
 
-static runtime_status cuda_fixture_create(cuda_fixture *f, void *context) {
+static inline runtime_status cuda_fixture_create(cuda_fixture *f, void *context) {
     runtime_cuda_config config = {
         .driver = CROFT_FAKE_CUDA, .nvrtc = CROFT_FAKE_CUDA, .context = context};
     return runtime_cuda_create((base_allocator){cuda_metered, &f->meter}, &config, &f->device,
                                &f->report);
 }
 
-static cuda_fixture *cuda_fixture_new(void) {
+static inline cuda_fixture *cuda_fixture_new(void) {
     cuda_fixture *f = cuda_fixture_without_device();
     assert_int_equal(cuda_fixture_create(f, NULL), RUNTIME_OK);
     return f;
