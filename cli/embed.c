@@ -183,7 +183,7 @@ static int write_embedded(embed_state *state) {
                                   .count = state->count,
                                   .source = file_name(output),
                                   .header = file_name(header),
-                                  .origin = state->options->file,
+                                  .origin = state->jobs[0].source.name,
                                   .croft = croft_version()};
     target_embedded made;
     const char *reason = target_embed(&state->arena, &embedding, &made);

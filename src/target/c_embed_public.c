@@ -241,7 +241,8 @@ static void describe_parameters(const target_embed_state *s, base_text *out) {
     }
     for (int64_t i = 0; i < kernel->extents.symbol_count; i++) {
         if (s->symbols[i] != NULL)
-            base_text_format(out, " *   %-10s a size\n", s->symbols[i]);
+            base_text_format(out, " *   %-10s the size %s\n", s->symbols[i],
+                             kernel->extents.symbols[i].name);
         else
             base_text_format(out, " *   %-10s %lld, built in\n", kernel->extents.symbols[i].name,
                              (long long)kernel->extents.symbols[i].value);
@@ -312,25 +313,25 @@ void target_embed_describe(const target_embed_state *state, base_text *out) {
     describe_range(state, out);
     describe_workspace(state, out);
     base_text_string(
-        out,
-        " *\n"
-        " * NAME_strideK is the number of elements from one index to the next in dimension K of "
-        "NAME: 0 or more,\n"
-        " * 0 only of what is read; the last dimension is dense. Memory stays the caller's; "
-        "nothing is allocated, no thread is "
-        "started and\n"
-        " * nothing is kept between calls. Calls whose ranges do not meet may run at the same time "
-        "in threads\n"
-        " * of the caller's.\n"
-        " *\n"
-        " * It is right where pointers are aligned to their elements, no element of an output is "
-        "another one of\n"
-        " * it or of another tensor, and floating arithmetic rounds to nearest with subnormals "
-        "kept, as in a\n"
-        " * program that has not said otherwise. gcc from 12 on and clang compile it at any -O "
-        "without further\n"
-        " * flags; where there is no instruction for it, fmaf and sqrtf come from -lm.\n"
-        " *\n");
+        out, " *\n"
+             " * NAME_strideK is the number of elements from one index to the next in "
+             "dimension K of NAME: 0\n"
+             " * or more, 0 only of what is read; the last dimension is dense. Memory "
+             "stays the caller's;\n"
+             " * nothing is allocated, no thread is started and nothing is kept between "
+             "calls. Calls whose\n"
+             " * ranges do not meet may run at the same time in threads of the caller's.\n"
+             " *\n"
+             " * It is right where pointers are aligned to their elements, no element of "
+             "an output is another\n"
+             " * one of it or of another tensor, and floating arithmetic rounds to nearest "
+             "with subnormals\n"
+             " * kept, as in a program that has not said otherwise. gcc from 12 on and "
+             "clang compile it at\n"
+             " * any -O without further flags, but not with -ffast-math, and clang not with\n"
+             " * -ffp-contract=fast. Where there is no instruction for it, fmaf and sqrtf "
+             "come from -lm.\n"
+             " *\n");
     describe_versions(state, out);
     base_text_string(out, " */\n");
 }
