@@ -192,11 +192,11 @@ def call_all(embedded, inputs, expected, values, rows, grain=1):
     return ""
 
 
-def expect(path, inputs, outputs, words, version):
-    """What `croft run` writes with the plan of a version, or what it says."""
+def expect(path, inputs, outputs, words, machine):
+    """What `croft run` writes with the plan for a machine, or what it says."""
     paths = {key: SCRATCH / f"expected_{key}.npy" for key in outputs}
     files = (f"{key}={file}" for key, file in {**inputs, **paths}.items())
-    run = croft("run", path, *words, *files, "--target", "cpu", "--machine", f"cpu-{version}")
+    run = croft("run", path, *words, *files, "--target", "cpu", "--machine", machine)
     return {key: bits(file) for key, file in paths.items()} if run.code == 0 else run
 
 
@@ -215,13 +215,14 @@ def check_versions(label, embedded, path, inputs, outputs, words, values, rows, 
         embedded.pretend(count)
         chosen = embedded.version()
         case(f"{label}_chooses_{version}", chosen == version.encode(), chosen)
-        expected = expect(path, inputs, outputs, words, version)
+        expected = expect(path, inputs, outputs, words, f"cpu-{version}")
         wrong = (call_all(embedded, inputs, expected, values, rows, grain)
                  if isinstance(expected, dict) else expected)
         case(f"{label}_{version}_has_the_bits_of_run", not wrong, wrong)
 
 
-def check_example(name, width, dtype, compilers, extra=(), dynamic=False, rows=7, grain=1):
+def check_example(name, width, dtype, compilers, extra=(), dynamic=False, rows=7, grain=1,
+                  flags=()):
     """An example with three versions, by each compiler."""
     path = pathlib.Path(command.ROOT, "examples", f"{name}.croft")
     label = "_".join([name, dtype, str(width), *(re.sub(r"\W", "", word) for word in extra),
@@ -242,7 +243,7 @@ def check_example(name, width, dtype, compilers, extra=(), dynamic=False, rows=7
     outputs = examples.KERNELS[name][1].split()
     constant = size if name in examples.CONSTANT else []
     for compiler in compilers:
-        said = embedded.build(compiler)
+        said = embedded.build(compiler, *flags)
         case(f"{label}_builds_with_{compiler}", not said, said)
         if not said:
             check_versions(f"{label}_{compiler}", embedded, path, inputs, outputs,
@@ -283,7 +284,7 @@ def check_odd_names():
         said = embedded.build(compiler)
         case(f"odd_builds_with_{compiler}", not said, said)
     words = ["--kernel", "odd", *(f"{key}={value}" for key, value in scalars.items())]
-    wanted = expect(path, inputs, ["y"], words, HOST[-1])
+    wanted = expect(path, inputs, ["y"], words, f"cpu-{HOST[-1]}")
     values = {own_name if own_name not in own.values() else f"{own_name}2": value
               for own_name, value in given.items()}
     embedded.pretend(len(HOST))
@@ -300,7 +301,8 @@ def check_whole():
     case("whole_builds", not said, said)
     inputs = {"x": SCRATCH / "x.npy"}
     command.save(inputs["x"], np.random.default_rng(command.SEED).standard_normal(37), "f32")
-    wanted = expect(path, inputs, ["total"], ["--kernel", "whole"], HOST[-1])
+    wanted = expect(path, inputs, ["total"], ["--kernel", "whole"],
+                    f"cpu-{HOST[-1]}")
     embedded.pretend(len(HOST))
     wrong = call_all(embedded, inputs, wanted, {}, 1) if isinstance(wanted, dict) else wanted
     case("whole_has_the_bits_of_run", not wrong, wrong)
@@ -334,6 +336,8 @@ def check_header(embedded):
     case("says_what_it_is", all(word in text for word in (
         "emitted by croft ", "Both are yours", "N          100, built in",
         "axis N        lane 16 | ", "aligned")), text[:4000])
+    asked = re.findall(r"defined\(__(?:SSE|AVX|FMA|F16C)\w*__\)", text.split("---- avx2: ")[1])
+    case("what_a_version_has_is_not_asked", not asked, asked)
 
 
 def check_refusals(embedded):
@@ -387,6 +391,23 @@ def check_workspace():
     ask = embedded.library.croft_softmax_workspace
     case("workspace_of_no_size", ask(ctypes.c_longlong(-1)) == -1 and
          ask(ctypes.c_longlong(2 ** 62)) == -1)
+
+
+def check_other_machine():
+    """A plan for a GPU, whose launches have scratch and hand results on, in the registers of this
+    processor."""
+    path, words = "examples/layernorm.croft", ["--set", "g=2,s=4"]
+    embedded = Embedded("gpu", path, "N=1000", "R=29", "T=f16", "--machine", "sm_90", *words)
+    said = embedded.build("gcc", "-O1")
+    case("other_machine_builds", not said, said)
+    inputs = make_inputs("layernorm", 29, 1000, "f16")
+    wanted = expect(path, inputs, ["y"], words, "sm_90")
+    embedded.pretend(len(HOST))
+    wrong = (call_all(embedded, inputs, wanted, {"R": 29, "eps": 1e-5}, 29)
+             if isinstance(wanted, dict) else wanted)
+    case("other_machine_has_the_bits_of_run", not wrong, wrong)
+    needed = embedded.workspace({"R": 29})[2]
+    case("other_machine_needs_scratch_too", needed > embedded.workspace({"R": 0})[2] > 0, needed)
 
 
 def check_usage():
@@ -472,7 +493,8 @@ def check_strict():
     said = embedded.build("clang")
     case("strict_builds", not said, said)
     inputs = make_inputs("layernorm", 7, 257, "f32")
-    wanted = expect("examples/layernorm.croft", inputs, ["y"], ["--strict"], "baseline")
+    wanted = expect("examples/layernorm.croft", inputs, ["y"], ["--strict"],
+                    "cpu-baseline")
     for count, version in enumerate(HOST, 1):
         embedded.pretend(count)
         wrong = (call_all(embedded, inputs, wanted, {"R": 7, "eps": 1e-5}, 7)
@@ -513,7 +535,8 @@ def main():
     softmax = check_example("softmax", 100, "f32", ["gcc", "clang"])
     check_header(softmax)
     check_refusals(softmax)
-    check_example("layernorm", 75, "bf16", ["gcc"], ["--set", "g=2"], rows=5)
+    check_example("layernorm", 75, "f32", ["gcc"], ["--set", "g=2"], rows=29,
+                  flags=["-std=gnu11", "-O3"])
     check_example("cross_entropy", 33, "f16", ["gcc"], ["--plan", "fallback"], dynamic=True,
                   rows=37, grain=16)
     check_odd_names()
@@ -521,6 +544,7 @@ def main():
     if platform.machine() == "x86_64":
         check_only_avx2()
     check_workspace()
+    check_other_machine()
     check_usage()
     check_unwritable()
     check_chosen()
