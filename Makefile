@@ -7,6 +7,7 @@
 #   make check-long   what takes longer                            needs the same
 #   make check-gpu    the examples on a CUDA device                needs gcc, cmake, python3-numpy
 #   make mutate SEED=n   mutants of thread programs, by operator   needs the same
+#   make soak MINUTES=n  tests that draw by chance, with fresh seeds  needs `make deps`
 #   make bench    the speed and memory figures of docs/performance.md
 #   make bless    rewrite what the golden tests expect; look at the difference
 #   make docs     rewrite the tables of docs/ from the .def files
@@ -22,7 +23,7 @@ PYTHON ?= $(shell for p in python3 /usr/bin/python3; do \
 PREFIX ?= /usr/local
 FORMATTED = $(shell find src cli bench test include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all build install install-built deps deps-build deps-check demo check check-run check-long check-gpu mutate bless \
+.PHONY: all build install install-built deps deps-build deps-check demo check check-run check-long check-gpu mutate soak bless \
         docs bench format clean
 
 all: build
@@ -69,6 +70,12 @@ check-gpu:
 bless: build
 	@$(PYTHON) test/pass/golden.py --bless
 	@$(PYTHON) test/script/explain.py --bless
+
+MINUTES ?= 10
+soak: deps-check
+	@cmake --preset release -DCROFT_TOOLS=ON >/dev/null
+	@cmake --build build -j$(JOBS)
+	@$(PYTHON) test/generated/soak.py --minutes $(MINUTES) -j$(JOBS)
 
 SEED ?= 1
 mutate: deps-check

@@ -9,6 +9,7 @@
  * The kernel's text stands at the line KERNEL, its entry at ENTRY; the text of inline PTX is replaced
  * by calls of host functions (cuda_lockstep.h). The functions at the end have the contract of the cpu
  * target, with every running group's workspace behind the last one's. */
+#include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,7 +30,9 @@ enum { THREADS_MAX = 1024, WARP = 32, STACK_BYTES = 256 * 1024 };
 enum wait_kind { READY, GROUP, WARPS, LEFT };
 
 struct fiber {
-    ucontext_t context;
+    ucontext_t context; /* where it begins */
+    jmp_buf at;         /* where it goes on, once it has begun */
+    bool begun;
     wait_kind kind;
     unsigned mask;     /* WARPS: the lanes that are named */
     uint64_t left;     /* what it leaves for the others */
@@ -41,7 +44,7 @@ struct thread_number {
 };
 
 fiber *fibers;
-ucontext_t scheduler;
+jmp_buf scheduler;
 int current, thread_count;
 thread_number blockIdx;
 char *lockstep_scratch;
@@ -50,6 +53,21 @@ void (*body)();
 
 #define threadIdx (thread_number{(unsigned)current})
 
+/* Switching by jumps asks nothing of the system, as contexts do for the signals of each. */
+void go_on(fiber *f) {
+    if (_setjmp(scheduler) != 0)
+        return;
+    if (f->begun)
+        _longjmp(f->at, 1);
+    f->begun = true;
+    setcontext(&f->context);
+}
+
+void let_others() {
+    if (_setjmp(fibers[current].at) == 0)
+        _longjmp(scheduler, 1);
+}
+
 void wait_for(wait_kind kind, unsigned mask, uint64_t left) {
     fiber *own = &fibers[current];
     own->kind = kind;
@@ -57,13 +75,23 @@ void wait_for(wait_kind kind, unsigned mask, uint64_t left) {
     own->left = left;
     if (kind == WARPS && (mask >> current % WARP & 1) == 0)
         fault = "a mask does not name its own lane";
-    swapcontext(&own->context, &scheduler);
+    let_others();
 }
 
 void run_fiber() {
-    body();
-    fibers[current].kind = LEFT;
-    swapcontext(&fibers[current].context, &scheduler);
+    for (;;) { /* a group after the other */
+        body();
+        fibers[current].kind = LEFT;
+        let_others();
+    }
+}
+
+void make_fiber(fiber *f, char *stack) {
+    getcontext(&f->context);
+    f->context.uc_stack.ss_sp = stack;
+    f->context.uc_stack.ss_size = STACK_BYTES;
+    f->context.uc_link = nullptr;
+    makecontext(&f->context, run_fiber, 0);
 }
 
 bool release_group() {
@@ -105,20 +133,14 @@ bool release_warp(int t) {
 }
 
 void run_group() {
-    for (int t = 0; t < thread_count; t++) {
-        fiber *f = &fibers[t];
-        getcontext(&f->context);
-        f->context.uc_stack.ss_size = STACK_BYTES;
-        f->context.uc_link = &scheduler;
-        makecontext(&f->context, run_fiber, 0);
-        f->kind = READY;
-    }
+    for (int t = 0; t < thread_count; t++)
+        fibers[t].kind = READY;
     for (int round = 0;; round++) {
         bool moves = false, over = true;
         for (int i = 0; i < thread_count && !fault; i++) {
             current = round % 2 == 0 ? i : thread_count - 1 - i;
             if (fibers[current].kind == READY)
-                swapcontext(&scheduler, &fibers[current].context);
+                go_on(&fibers[current]);
         }
         for (int t = 0; t < thread_count && !fault; t++) {
             over = over && fibers[t].kind == LEFT;
@@ -269,7 +291,7 @@ extern "C" const char *lockstep_run(const void *arguments, size_t size, long lon
     thread_count = threads;
     fault = nullptr;
     for (int t = 0; t < threads; t++)
-        fibers[t].context.uc_stack.ss_sp = stacks + (size_t)t * STACK_BYTES;
+        make_fiber(&fibers[t], stacks + (size_t)t * STACK_BYTES);
     for (blockIdx.x = 0; blockIdx.x < end - begin && !fault; blockIdx.x++) {
         memset(lockstep_scratch, 0x5a, scratch_bytes);
         run_group();

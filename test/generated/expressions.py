@@ -11,6 +11,7 @@ FLOATS = ("f32", "f16", "bf16")
 INTEGERS = ("i32", "u32", "i64", "i8", "u8")
 DTYPES = FLOATS + INTEGERS + ("bool",)
 DTYPE_WEIGHTS = (8, 2, 2, 4, 2, 2, 2, 2, 3)
+MOST_HELD = 1 << 18  # elements of a tensor, for one program
 WIDTHS = (0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 129, 257)
 WIDTH_WEIGHTS = (1, 3, 3, 4, 4, 6, 6, 6, 3, 5, 5, 5, 5, 5, 3, 4, 3, 3, 2, 3)
 MOST_ELEMENTS = 2048
@@ -160,8 +161,16 @@ class Expressions:
             count *= max(1, self.number(axis.length))
         return count
 
+    def held(self, shape):
+        """Elements of a tensor in which ranges of the shape stand."""
+        count = 1
+        for axis in shape:
+            count *= max(1, self.number(axis.length if axis.start is None else axis.size))
+        return count
+
     def fits(self, shape):
-        return len(shape) <= 4 and self.elements(shape) <= self.most
+        return len(shape) <= 4 and self.elements(shape) <= self.most and \
+            self.held(shape) <= MOST_HELD
 
     def shape(self):
         for _ in range(20):

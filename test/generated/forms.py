@@ -27,11 +27,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import generate  # noqa: E402
 import rewrite  # noqa: E402
 import row_kernels  # noqa: E402
+import seeds  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "examples"
 FIXED_SEED = 1
-COUNTS = {"check": 15, "check-long": 200}  # kernels of each of the two seeds
+COUNTS = {"check": (15, 8), "check-long": (300, 100)}
 EXAMPLE_ROUNDS = {"check": 3, "check-long": 30}
 MACHINES = (("cpu-avx2", ["--model", "cpu"]), ("sm_90", []))
 SHAPES = {"transpose8": [[]], "rmsnorm_register": [[]]}
@@ -158,15 +159,12 @@ def items(options):
         shapes = SHAPES.get(path.stem, WIDTHS)
         for i in range(EXAMPLE_ROUNDS[tier]):
             yield f"{path.stem}-{i}", text, shapes[i % len(shapes)]
-    seeds = [options.seed] if options.seed is not None else \
-        [FIXED_SEED, int(os.environ.get("CROFT_SEED", "2"))]
-    for seed in seeds:
-        for i in range(options.count or COUNTS[tier]):
-            make = generate.generate if i % 2 == 0 else row_kernel
-            kernel = make(f"{seed}.{i}")
-            arguments = kernel.arguments + [f"{name}={before}/dev/null"
-                                            for name, before, _ in kernel.outputs]
-            yield f"seed-{seed}.{i}", kernel.text, arguments
+    for seed in seeds.names(options, FIXED_SEED, COUNTS):
+        make = generate.generate if int(seed.split(".")[1]) % 2 == 0 else row_kernel
+        kernel = make(seed)
+        arguments = kernel.arguments + [f"{name}={before}/dev/null"
+                                        for name, before, _ in kernel.outputs]
+        yield f"seed-{seed}", kernel.text, arguments
 
 
 def main():

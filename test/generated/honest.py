@@ -83,7 +83,7 @@ def main():
     count = options.count or COUNTS[os.environ.get("TIER", "check")]
     fresh = 10_000 * int(os.environ.get("CROFT_SEED", "1"))
     seeds = [options.seed + i for i in range(count)] if options.seed is not None else \
-        [*range(200, 200 + count // 2), *range(fresh, fresh + count - count // 2)]
+        [*range(200, 200 + count * 3 // 4), *range(fresh, fresh + count - count * 3 // 4)]
     failed = 0
     for seed in seeds:
         wrong = judge(seed)

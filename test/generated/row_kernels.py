@@ -25,9 +25,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import generate  # noqa: E402
 import judge  # noqa: E402,F401
 import run  # noqa: E402
+import seeds  # noqa: E402
 
 FIXED_SEED = 5
-COUNTS = {"check": 12, "check-long": 250}  # of each of the two seeds
+COUNTS = {"check": (12, 6), "check-long": (400, 100)}
 WIDTHS = (1, 2, 3, 7, 31, 32, 33, 63, 64, 100, 127, 128, 129, 200, 256, 257, 300, 520, 1009)
 ROWS = (1, 2, 3, 5, 8, 9, 17, 33)
 TYPES = ("f32", "f32", "f16", "bf16")
@@ -205,13 +206,9 @@ def main():
     parser.add_argument("--croft", default=os.environ.get("CROFT", str(run.ROOT / "build/croft")))
     parser.add_argument("--keep", help="a folder for the shrunk kernels")
     options = parser.parse_args()
-    count = options.count or COUNTS[os.environ.get("TIER", "check")]
-    seeds = [options.seed] if options.seed is not None else \
-        [FIXED_SEED, int(os.environ.get("CROFT_SEED", "2"))]
     settings = types.SimpleNamespace(croft=options.croft, keep=options.keep, shrink=120,
                                      special=False)
-    names = [f"{seed}.{i}" for seed in seeds for i in range(count)]
-    print("seeds " + " ".join(map(str, seeds)))
+    names = seeds.names(options, FIXED_SEED, COUNTS)
     failed, results = 0, []
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
         for result in pool.map(lambda name: run.run_kernel(

@@ -34,13 +34,14 @@ import tempfile
 
 import numpy as np
 
-import layouts
-import thread_text
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "generated"))
+import layouts  # noqa: E402
+import seeds  # noqa: E402
+import thread_text  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FIXED_SEED = 1
-LONG = os.environ.get("TIER") == "check-long"
-COUNT = 1000 if LONG else 30  # of each of the two seeds
+COUNTS = {"check": (30, 15), "check-long": (1800, 200)}  # conversions
 CONVERSIONS_OF_A_KERNEL = 10
 MOST_SCRATCH_BYTES = 150 << 10
 PROGRAMS = 2
@@ -290,12 +291,9 @@ def parse_options():
 
 def main():
     options = parse_options()
-    seeds = [options.seed] if options.seed is not None else \
-        [FIXED_SEED, int(os.environ.get("CROFT_SEED", "2"))]
-    print("seeds " + " ".join(map(str, seeds)))
     failed, conversions, chosen = 0, 0, collections.Counter()
-    for seed in seeds:
-        count, done, number = options.count or COUNT, 0, options.first
+    for seed, count in seeds.pairs(options, FIXED_SEED, COUNTS):
+        done, number = 0, options.first
         with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
             while done < count:
                 names = [f"{seed}.{number + i}" for i in range(2 * options.jobs)]

@@ -27,11 +27,13 @@ import tempfile
 
 import numpy as np
 
-import layouts
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "generated"))
+import layouts  # noqa: E402
+import seeds  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FIXED_SEED = 1
-COUNT = 150 if os.environ.get("TIER") == "check-long" else 6  # of each of the two seeds
+COUNTS = {"check": (5, 2), "check-long": (250, 50)}
 GROUPS, TIMES = 64, 4
 MOST_STATEMENTS = 14
 FEWEST = 1  # syncs of a kernel, on average: else the run shows nothing
@@ -248,18 +250,15 @@ def main():
     build = pathlib.Path(os.environ.get("CROFT_BUILD", ROOT / "build"))
     parser.add_argument("--seed", type=int)
     parser.add_argument("--first", type=int, default=0, help="number of the first kernel")
-    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--count", type=int)
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--croft", default=os.environ.get("CROFT", str(build / "croft")))
     parser.add_argument("--hazards", default=str(build / "test" / "unit_verify_hazards"))
     parser.add_argument("--keep", help="a folder for the kernels that fail")
     options = parser.parse_args()
-    seeds = [options.seed] if options.seed is not None else \
-        [FIXED_SEED, int(os.environ.get("CROFT_SEED", "2"))]
-    print("seeds " + " ".join(map(str, seeds)))
     failed = syncs = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
-        names = [f"{seed}.{options.first + i}" for seed in seeds for i in range(options.count)]
+        names = seeds.names(options, FIXED_SEED, COUNTS)
         for outcome in pool.map(lambda name: run_kernel(options, name), names):
             seed, what, report, count = outcome
             syncs += count

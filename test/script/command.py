@@ -9,6 +9,7 @@ use by hand. Needs NumPy.
 """
 import os
 import pathlib
+import random
 import struct
 import subprocess
 import sys
@@ -26,7 +27,10 @@ SEED = int(os.environ.get("CROFT_SEED", "1"))
 NUMPY = {"f32": "<f4", "f16": "<f2", "i64": "<i8", "i32": "<i4", "u32": "<u4", "i8": "i1",
          "u8": "u1", "bool": "?"}
 
+LONG = os.environ.get("TIER") == "check-long"
+
 failures = 0
+drawn = random.Random(1)
 
 
 class Result:
@@ -54,6 +58,11 @@ def croft(*words, environment=None, folder=None, timeout=120, before=None):
     except subprocess.TimeoutExpired as expired:
         return Result(words, 124, expired.stdout or b"", (expired.stderr or b"") + b"\nout of time")
     return Result(words, done.returncode, done.stdout, done.stderr)
+
+
+def in_turn(one_of):
+    """Whether a case is run: in check about one of so many, the same each time; else all."""
+    return LONG or drawn.random() * one_of < 1
 
 
 def case(name, good, why=""):

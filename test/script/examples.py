@@ -1,8 +1,11 @@
 """Every example on edge widths and element types: reference and cpu against the NumPy oracle; so do
 the kernels of test/rows, which nobody tunes for, on fewer widths.
 
-tier: check
+tier: check check-long
 builds: release asan
+
+In check every second width of each kernel, those of one kernel between those of the next; in
+check-long all.
 
 The oracle runs in float64. How far a result may be from it is measured, not chosen: the oracle is
 asked again with inputs changed by 2^-40 of their size, and what that moves the output by, per unit,
@@ -11,6 +14,7 @@ times the roundoff of the arithmetic, is what rounding may do. The exact bound i
 """
 import importlib
 import itertools
+import os
 import sys
 
 import numpy as np
@@ -19,6 +23,7 @@ import command
 
 sys.path.insert(0, str(command.ROOT / "test" / "oracle"))
 
+LONG = os.environ.get("TIER") == "check-long"
 WIDTHS = [0, 1, 7, 8, 31, 32, 33, 127, 128, 129, 257, 1009]
 # name -> (floating inputs by shape: r rows x width, w width, integer labels), outputs
 EXAMPLES = {
@@ -167,11 +172,13 @@ def check(name, width, dtype, target, generator):
 def cases():
     """(name, width, dtype, target): all widths in f32; the 16-bit types and targets in turn."""
     turn = itertools.count()
-    for name in KERNELS:
+    for number, name in enumerate(KERNELS):
         widths = [8, 24] if name == "transpose8" else ROW_WIDTHS if name in ROWS else WIDTHS
         widths = [width for width in widths if width > 0 or name not in CONSTANT]
         if command.SANITIZED:
             widths = widths[1::4]
+        elif not LONG and name not in ROWS and len(widths) > 2:
+            widths = widths[number % 2::2]
         for width in widths:
             yield name, width, "f32", "cpu"
             other = ["f16", "bf16"][next(turn) % 2]

@@ -123,7 +123,7 @@ def list_kernels():
                 if not legal:
                     case(f"{label}_has_candidates", path.stem in OWNED, page)
                     yield label, path, machine, n, None, "f32"
-                for choice in drawn(legal, 24 if LONG else 2, in_blocks(path.read_text())):
+                for choice in drawn(legal, 24 if LONG else 1, in_blocks(path.read_text())):
                     yield label, path, machine, n, choice, ["f32", "f16"][turn % 2]
 
 
@@ -142,7 +142,7 @@ def list_all_forms():
                     yield f"all_{machine}_{n}", path, machine, n, choice, "f32"
             for unroll in UNROLLS if LONG else (3, 5, 6, 7, 9, 12, 15):
                 stepped = [c for c in legal if c["chunk"] == "step"]
-                for choice in random.sample(stepped, min(len(stepped), 40 if LONG else 3)):
+                for choice in random.sample(stepped, min(len(stepped), 40 if LONG else 2)):
                     yield (f"unroll_{machine}_{n}", path, machine, n,
                            dict(choice, u=unroll, asked=True), "f32")
 
@@ -157,7 +157,7 @@ def main():
                 findings.setdefault(label, []).append(finding)
     for label in counts:
         case(label, label not in findings, "\n".join(findings.get(label, [])))
-    case("candidates", len(work) > 500, len(work))
+    case("candidates", len(work) > (5000 if LONG else 300), len(work))
     print(f"{len(work)} plans")
     command.finish()
 

@@ -9,7 +9,6 @@ from 1 to 32; and several subgroups of several rows. Rows that do not fill the l
 replayed, so that row counts below, at and past a group are tried. The plans are those of the
 planner with the digits changed. With TIER=check-long all widths from 1 to 64 are taken.
 """
-import os
 import re
 
 import command
@@ -18,7 +17,7 @@ from command import SCRATCH, case, croft
 from examples import EXAMPLES
 from sim_examples import arguments, both, outputs_of, same
 
-LONG = os.environ.get("TIER") == "check-long"
+LONG = command.LONG
 SM = "sm_90"
 DTYPES = ["f32", "f16", "bf16"]
 KERNELS = ["softmax", "rmsnorm", "layernorm", "cross_entropy", "sum", "rmsnorm_quant",
@@ -110,6 +109,8 @@ def check(label, words, outputs, width, rows, elements, keep_steps=False, on_cpu
 
 
 def example(name, rows, width, dtype, digits, elements, **options):
+    if not command.in_turn(2):
+        return None
     words = arguments(name, rows, width, dtype, False)
     return check(f"{name}_{rows}_{dtype}", [f"examples/{name}.croft", *words], outputs_of(name),
                  width, digits, elements, **options)

@@ -8,7 +8,7 @@ A worker that owns V neighbours in each of U chunks meets no guard where the chu
 and otherwise one for a pack that is there and one for a pack that is there in part, however many
 chunks it has, and whether or not their number is a power of two. A width that is not known when
 the kernel is compiled runs as thread IR on the simulator, and as blocks whose ends are computed on
-the cpu. In tier check two plans of three are run, on one of the two; in check-long all, on both.
+the cpu. In tier check two plans of five are run, on one of the two; in check-long all, on both.
 """
 import itertools
 import json
@@ -22,7 +22,7 @@ import plan_text
 from command import SCRATCH, case, croft
 
 LONG = os.environ.get("TIER") == "check-long"
-TURNS = itertools.cycle([("sim",), ("cpu",), ()])
+TURNS = itertools.cycle([("sim",), (), ("cpu",), (), ()])
 SOFTMAX = "examples/softmax.croft"
 WIDTHS = [1, 31, 33, 127, 128, 129, 257, 4103]
 # lanes of each machine, V, chunks on slots (U), and N: what is left of a chunk of W*V

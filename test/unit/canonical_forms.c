@@ -4,6 +4,7 @@
  *
  *     CROFT_SEED=7 unit_canonical_forms     another seed
  */
+#include "sanitized.h"
 #include "sweep_laws.h"
 
 #include "ir/print.h"
@@ -14,7 +15,14 @@
 
 #include <stdlib.h>
 
-enum { MODULES = 150, POOL = 64, ROWS = 3, COLUMNS = 7, MOST_COLUMNS = 100, TENSORS = 6 };
+enum {
+    MODULES = SANITIZED ? 50 : 150,
+    POOL = 64,
+    ROWS = 3,
+    COLUMNS = 7,
+    MOST_COLUMNS = 100,
+    TENSORS = 6
+};
 
 typedef struct generator {
     fixture f;

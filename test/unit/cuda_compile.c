@@ -12,6 +12,7 @@
 
 #include "compile/compile.h"
 #include "packed_plan.h"
+#include "sanitized.h"
 #include "target/target.h"
 #include "text/ir_parse.h"
 #include "thread_program.h"
@@ -98,7 +99,11 @@ static char *compile_to_ptx(const char *text, const machine *m, const char *what
     return log;
 }
 
+/* Under a sanitizer, which watches what emits the text, one in so many. NULL: not compiled. */
 static char *compile_text(const char *text, const machine *m, const char *what) {
+    static int turn;
+    if (SANITIZED && turn++ % 5 != 0)
+        return NULL;
     return compile_to_ptx(text, m, what, NULL);
 }
 
@@ -135,9 +140,9 @@ static void compile_example(const char *name, const base_source *source, const m
         fail_msg("%s: %s", name, result.diagnostics.items[0].message);
     if (!none) {
         char *log = compile_text(result.source_text, m, name);
-        if (strstr(log, "warning") != NULL)
+        if (log != NULL && strstr(log, "warning") != NULL)
             fail_msg("%s for %s: %s", name, m->name, log);
-        if (family == PLANNER_ROW && spills(log))
+        if (log != NULL && family == PLANNER_ROW && spills(log))
             fail_msg("%s for %s spills registers: %s", name, m->name, log);
         *rows += family == PLANNER_ROW;
         free(log);
@@ -186,7 +191,7 @@ static bool compile_packed(const base_source *source, const machine *m, const ch
     }
     if (compiled) {
         char *log = compile_text(result.source_text, m, source->name);
-        if (strstr(log, "warning") != NULL || spills(log))
+        if (log != NULL && (strstr(log, "warning") != NULL || spills(log)))
             fail_msg("%s for %s: %s", source->name, m->name, log);
         free(log);
     }
@@ -258,9 +263,9 @@ static void compile_split(const base_source *source, const machine *m, unsigned 
         fail_msg("%s: %s", source->name, result.diagnostics.items[0].message);
     assert_int_equal(result.launch_count, launches);
     char *log = compile_text(result.source_text, m, source->name);
-    if (strstr(log, "warning") != NULL || spills(log))
+    if (log != NULL && (strstr(log, "warning") != NULL || spills(log)))
         fail_msg("%s for %s: %s", source->name, m->name, log);
-    for (int i = 0; i < launches; i++)
+    for (int i = 0; i < launches && log != NULL; i++)
         assert_non_null(strstr(log, result.launches[i].entry));
     free(log);
     compile_free(&result);

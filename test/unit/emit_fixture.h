@@ -20,19 +20,10 @@
 #include <cmocka.h>
 
 #include "cuda_lockstep.h"
+#include "sanitized.h"
 
-/* Under a sanitizer it is our code that is watched: what was emitted runs once. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define EMIT_FIXTURE_ONCE 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define EMIT_FIXTURE_ONCE 1
-#endif
-#if !defined(EMIT_FIXTURE_ONCE)
-#define EMIT_FIXTURE_ONCE 0
-#endif
+/* Under a sanitizer what was emitted runs once. */
+enum { EMIT_FIXTURE_ONCE = SANITIZED };
 
 /* Of so many modules one is run as cuda text too. */
 enum { EMIT_FIXTURE_TURNS = 2 };

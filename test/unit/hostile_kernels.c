@@ -7,6 +7,7 @@
  * Random changes follow CROFT_SEED.
  */
 #include "compile/compile.h"
+#include "sanitized.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -19,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { TOKEN_LIMIT = 1000, RANDOM_TEXTS = 300, SECONDS_LIMIT = 2 };
+enum { TOKEN_LIMIT = 1000, RANDOM_TEXTS = SANITIZED ? 100 : 300, SECONDS_LIMIT = 2 };
 
 typedef struct text {
     char *bytes;
