@@ -1,5 +1,7 @@
 /* The cache of compiled programs as files: what is found, what is refused, what is removed. The
- * programs are texts here; test/unit/cache_compiler.c has those that a compiler made. */
+ * programs are texts here; test/unit/cache_compiler.c has those that a compiler made.
+ *
+ * threads: tsan */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>

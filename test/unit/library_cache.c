@@ -1,4 +1,6 @@
-/* The cache of compiled programs as the library's callers have it: config, counts, findings. */
+/* The cache of compiled programs as the library's callers have it: config, counts, findings.
+ *
+ * threads: tsan */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

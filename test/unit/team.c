@@ -1,4 +1,6 @@
-/* The thread team: every index exactly once, on the threads promised, in a child too. */
+/* The thread team: every index exactly once, on the threads promised, in a child too.
+ *
+ * threads: tsan */
 #include "runtime/team.h"
 
 #include <dirent.h>
