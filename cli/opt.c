@@ -171,7 +171,7 @@ static bool run_passes(opt_job *job) {
                           .state = job,
                           .stop_after = job->stop_after};
     if (job->options->pair_count > 0)
-        runner.fixture = &job->inputs.fixture;
+        pass_runner_interpret(&runner, &job->inputs.fixture);
     bool listed = job->options->passes != NULL;
     bool good = listed ? run_list(job, &runner)
                        : pass_runner_pipeline(&runner, job->module, job->module->level, IR_THREAD);

@@ -94,7 +94,7 @@ CROFT_API void croft_diagnostics_free(croft_diagnostics *findings);
 typedef void *croft_resize(void *context, void *memory, size_t old_size, size_t new_size);
 
 /* The caller's own threads: calls body(state, i) once for each i in [0, n), on any threads and in
- * any order, and returns when all have returned. */
+ * any order, and returns when all have returned. Neither it nor croft_resize may throw. */
 typedef void croft_parallel_for(void *context, int64_t n, void (*body)(void *state, int64_t index),
                                 void *state);
 

@@ -117,7 +117,7 @@ static runner_before record(const pass_runner *runner, ir_module *module) {
         before.text = runner_complete_text(module->arena, module);
     if ((runner->checks & (PASS_CHECK_LOCATION | PASS_CHECK_FACTS)) != 0)
         runner_facts_record(&before, module);
-    if ((runner->checks & PASS_CHECK_MEANING) != 0 && runner->fixture != NULL)
+    if ((runner->checks & PASS_CHECK_MEANING) != 0 && runner->meaning != NULL)
         before.module = ir_module_clone(module->arena, module);
     return before;
 }
@@ -150,7 +150,7 @@ static bool check(pass_runner *runner, const pass_row *pass, const runner_before
            (!(checks & PASS_CHECK_VERIFY) || verify_pass(runner, pass, module)) &&
            (!(checks & PASS_CHECK_TEXT) || runner_check_text(runner, pass, module)) &&
            runner_check_facts(runner, pass, before, module) &&
-           (before->module == NULL || runner_check_meaning(runner, pass, before, module));
+           (before->module == NULL || runner->meaning(runner, pass, before, module));
 }
 
 bool pass_runner_run(pass_runner *runner, ir_module *module, const pass_row *pass,

@@ -1,6 +1,7 @@
 /* Runs passes, and in debug mode asks each of them whether it told the truth.
  *
- *     pass_runner runner = {.diagnostics = &d, .checks = PASS_CHECK_ALL, .fixture = &inputs};
+ *     pass_runner runner = {.diagnostics = &d, .checks = PASS_CHECK_ALL};
+ *     pass_runner_interpret(&runner, &inputs);
  *     pass_runner_run(&runner, module, pass_find("fold", 4))
  *
  * A pass that is caught is a finding that begins with CROFT_BUG and names the pass; the run ends
@@ -32,7 +33,14 @@ typedef struct pass_fixture {
     const ir_constant *scalars; /* [parameter] */
 } pass_fixture;
 
-typedef struct pass_runner {
+typedef struct pass_runner pass_runner;
+struct runner_before;
+
+/* Does the module compute what the one before the pass did? pass_runner_interpret sets it. */
+typedef bool pass_meaning(pass_runner *runner, const pass_row *pass,
+                          const struct runner_before *before, const ir_module *module);
+
+struct pass_runner {
     base_diagnostics *diagnostics;
     const ir_plan *plan;    /* for passes that apply one */
     const machine *machine; /* that is compiled for, or NULL */
@@ -41,14 +49,19 @@ typedef struct pass_runner {
     /* Asked for a plan by a pass from level tile to mapped when `plan` is NULL; NULL: refused, with
      * a finding. */
     const ir_plan *(*make_plan)(void *state, const ir_module *module);
-    int checks; /* PASS_CHECK_* */
-    const pass_fixture *fixture;
+    int checks;                  /* PASS_CHECK_* */
+    const pass_fixture *fixture; /* of PASS_CHECK_MEANING: pass_runner_interpret */
+    pass_meaning *meaning;
     /* Called after each pass that did not fail. */
     void (*after)(void *state, const pass_row *pass, const ir_module *module);
     void *state;
     const pass_row *stop_after; /* the pipeline ends after this pass */
     bool stopped;               /* set when it has */
-} pass_runner;
+};
+
+/* Modules are interpreted on these inputs, where PASS_CHECK_MEANING is asked for. A program that
+ * never calls this is linked without the interpreters. */
+void pass_runner_interpret(pass_runner *runner, const pass_fixture *fixture);
 
 /* False with findings: the pass refused the module, was caught, or may not run at its level
  * (pass-level). *result may be NULL. */

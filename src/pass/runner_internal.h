@@ -52,8 +52,4 @@ sim_status runner_launch(base_arena *arena, const ir_module *module, const pass_
                          sim_tensor *outputs, base_diagnostics *findings);
 /* What an output holds before the run. */
 sim_tensor runner_output_start(base_arena *arena, const sim_tensor *from);
-/* runner_meaning.c */
-bool runner_check_meaning(pass_runner *runner, const pass_row *pass, const runner_before *before,
-                          const ir_module *module);
-
 #endif

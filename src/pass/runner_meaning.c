@@ -174,10 +174,15 @@ static bool within_bounds(pass_runner *runner, const pass_row *pass, const runne
     return excused || is_sound(runner, pass, &findings);
 }
 
-bool runner_check_meaning(pass_runner *runner, const pass_row *pass, const runner_before *before,
+static bool check_meaning(pass_runner *runner, const pass_row *pass, const runner_before *before,
                           const ir_module *module) {
     if (module->level != IR_THREAD)
         return same_tiles(runner, pass, before, module);
     return before->level == IR_THREAD ? same_threads(runner, pass, before, module)
                                       : within_bounds(runner, pass, before, module);
+}
+
+void pass_runner_interpret(pass_runner *runner, const pass_fixture *fixture) {
+    runner->fixture = fixture;
+    runner->meaning = check_meaning;
 }

@@ -87,7 +87,7 @@ static void identifier_from(char out[NAME_LENGTH_MAX + 2], const char *wanted) {
 }
 
 static bool names_free(const target_names *names, const char *base, int slots) {
-    char text[NAME_LENGTH_MAX + 40];
+    char text[NAME_LENGTH_MAX + 52]; /* longer than any base by `_` and a number */
     if (target_names_has(names, base, strlen(base)))
         return false;
     for (int s = 0; slots > 1 && s < slots; s++) {

@@ -17,6 +17,7 @@ FOLDER = pathlib.Path(os.environ["CROFT_SCRATCH"])
 LINKED = {"linux-vdso.so.1", "libm.so.6", "libc.so.6", "libdl.so.2", "libpthread.so.0",
           "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+SIZE_LIMIT = 1_000_000  # bytes, stripped: docs/decisions/size.md
 failures = 0
 
 
@@ -77,6 +78,14 @@ def main():
     check("file", library.resolve().name == f"libcroft.so.{major}.{minor}.{patch}",
           library.resolve().name)
     declared = set(re.findall(r"^CROFT_API [^;(]*\b(croft_\w+)\(", header, re.MULTILINE))
+    status, text = run("strip", "-o", FOLDER / "stripped.so", library)
+    size = (FOLDER / "stripped.so").stat().st_size if status == 0 else 0
+    print(f"{size} bytes stripped")
+    check("size", 0 < size < SIZE_LIMIT, f"{size} bytes, {text}")
+    status, text = run("nm", library)
+    interpreters = re.findall(r" (sim_\w+)", text)
+    check("has_no_interpreters", status == 0 and "croft_compile" in text and not interpreters,
+          f"{interpreters[:5]}: through what call?")
     check("declares", set(names) == declared, f"{sorted(set(names) ^ declared)}")
 
     (FOLDER / "header.c").write_text('#include "croft.h"\nint main(void) { return 0; }\n')

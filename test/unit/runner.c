@@ -133,7 +133,8 @@ static bool run(fixture *f, const char *text, const pass_row *pass, int checks) 
     pass_context context = {.diagnostics = &f->diagnostics};
     if (text == thread)
         assert_int_equal(pass_expand(f->module, &context), PASS_CHANGED);
-    pass_runner runner = {.diagnostics = &f->diagnostics, .checks = checks, .fixture = &inputs};
+    pass_runner runner = {.diagnostics = &f->diagnostics, .checks = checks};
+    pass_runner_interpret(&runner, &inputs);
     return pass_runner_run(&runner, f->module, pass, NULL);
 }
 
