@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 enum {
-    MODULES = SANITIZED ? 50 : 150,
+    MODULES = SANITIZED ? 40 : 90,
     POOL = 64,
     ROWS = 3,
     COLUMNS = 7,
