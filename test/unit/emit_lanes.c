@@ -674,7 +674,11 @@ static void check_lanes(void *state, const emitted *kernel) {
     free(workspace);
 }
 
+/* Every second one, all of them with CROFT_TEST_LONG set. */
 static void check_team(base_dtype dtype, int lanes, int subgroup) {
+    static int turn;
+    if (turn++ % 2 != 0 && getenv("CROFT_TEST_LONG") == NULL)
+        return;
     lanes_run *r = calloc(1, sizeof *r);
     assert_non_null(r);
     r->t.dtype = dtype;
