@@ -119,12 +119,7 @@ static int read_machines(layout_job *job) {
 
 /* ---- layouts ---- */
 static bool report(layout_job *job, const base_source *source, const layout_fault *fault) {
-    base_diagnostic *finding = base_diagnostics_add(
-        &job->diagnostics, fault->slug, base_location_at(source, fault->at, fault->length), "%s",
-        fault->reason);
-    if (fault->neighbour != NULL && fault->neighbour[0] != '\0')
-        finding->hint =
-            base_diagnostics_text(&job->diagnostics, "legal is, for one: %s", fault->neighbour);
+    layout_fault_report(&job->diagnostics, source, fault);
     return false;
 }
 

@@ -77,25 +77,16 @@ void croft_layout_free(croft_layout *layout) {
 }
 
 /* ---- text ---- */
-static croft_status refuse_text(api_call *call, const base_source *source,
-                                const layout_fault *fault) {
-    base_diagnostic *finding = base_diagnostics_add(
-        &call->diagnostics, fault->slug, base_location_at(source, fault->at, fault->length), "%s",
-        fault->reason);
-    if (fault->neighbour != NULL && fault->neighbour[0] != '\0')
-        finding->hint =
-            base_diagnostics_text(&call->diagnostics, "legal is, for one: %s", fault->neighbour);
-    return CROFT_REJECTED;
-}
-
 static croft_status read_text(api_call *call, const base_source *source, croft_layout **made) {
     layout_tile tile;
     layout_fault fault;
     if (source->length == TEXT_LIMIT)
         return api_refuse(call, "source-too-large", source->name, "the text is no layout", NULL,
                           "less than 2097152 bytes");
-    if (!layout_tile_parse(&call->arena, source->text, source->length, &tile, &fault))
-        return refuse_text(call, source, &fault);
+    if (!layout_tile_parse(&call->arena, source->text, source->length, &tile, &fault)) {
+        layout_fault_report(&call->diagnostics, source, &fault);
+        return CROFT_REJECTED;
+    }
     *made = make_layout(call->allocator, &tile);
     return *made != NULL ? CROFT_OK : CROFT_OUT_OF_MEMORY;
 }

@@ -23,6 +23,7 @@
 #define LAYOUT_TILE_H
 
 #include "base/arena.h"
+#include "base/diagnostic.h"
 #include "base/text.h"
 #include "layout/bits.h"
 #include "layout/layout.h"
@@ -52,6 +53,12 @@ typedef struct layout_fault {
     size_t at, length; /* bytes of the text */
     const char *neighbour;
 } layout_fault;
+
+/* "legal is, for one: ...", or NULL. */
+const char *layout_fault_hint(base_diagnostics *diagnostics, const layout_fault *fault);
+/* Of a source that is the layout's text. */
+void layout_fault_report(base_diagnostics *diagnostics, const base_source *source,
+                         const layout_fault *fault);
 
 /* ---- text ---- */
 /* Reads any spelling, the CuTe form `(4,8):(1,4)` and the Triton basis form included. False: *fault

@@ -111,12 +111,6 @@ static base_diagnostic *report(layout_reader *r, const char *slug, size_t at, si
     return item;
 }
 
-static const char *proposal(layout_reader *r, const char *neighbour) {
-    return neighbour == NULL || neighbour[0] == '\0'
-               ? NULL
-               : base_diagnostics_text(r->diagnostics, "legal is, for one: %s", neighbour);
-}
-
 static bool reject(layout_reader *r, const char *slug, const char *message, const char *expected,
                    const char *hint) {
     base_diagnostic *item = report(r, slug, 0, (size_t)r->text.length, message);
@@ -163,7 +157,7 @@ static bool check_geometry(layout_reader *r) {
     if (seeded && !layout_tile_check_kernel(r->arena, &r->tile, &fault))
         return reject(r, fault.slug, fault.reason,
                       "32 to 1024 threads and 1 to 32 slots, powers of two",
-                      proposal(r, fault.neighbour));
+                      layout_fault_hint(r->diagnostics, &fault));
     int64_t threads = layout_tile_threads(&r->tile), size = r->tile.size[0];
     if (threads < LANES || threads > MOST_THREADS || threads % LANES != 0) {
         const char *message = base_diagnostics_text(
@@ -220,7 +214,7 @@ static bool read_layout(layout_reader *r, text_layout *layout) {
     layout_fault fault = {0};
     if (!layout_tile_parse(r->arena, r->text.bytes, (size_t)r->text.length, &r->tile, &fault)) {
         base_diagnostic *item = report(r, fault.slug, fault.at, fault.length, fault.reason);
-        item->hint = proposal(r, fault.neighbour);
+        item->hint = layout_fault_hint(r->diagnostics, &fault);
         return false;
     }
     if (!check_map(r) || !check_geometry(r))
