@@ -16,9 +16,8 @@
 
 /* Of the standard plan, which is known by measurements; of the others among themselves. */
 static const double STANDARD_PRICE = 1.1, SAME_PRICE = 1.04;
-/* Of the best of one launch, above which no parts are taken: on a cpu, where they were measured,
- * and where what a launch behind another costs is an estimate. */
-static const double PARTS_PRICE = 0.9, ESTIMATED_PARTS_PRICE = 0.8;
+/* Of the best of one launch, above which no parts are taken. */
+static const double PARTS_PRICE = 0.9;
 
 enum { MOST_CHOICES = 64, USUAL_IN_PARTS = 128, PACKED_THREADS = 256, MOST_PACKED = 8 };
 
@@ -355,8 +354,8 @@ static double least_of(const search_state *s) {
 static double choose_parts(search_state *s) {
     double whole = least_of(s);
     s->in_parts = true;
-    double parts = least_of(s), share = runs_teams(s) ? ESTIMATED_PARTS_PRICE : PARTS_PRICE;
-    s->in_parts = parts >= 0 && (whole < 0 || parts < whole * share);
+    double parts = least_of(s);
+    s->in_parts = parts >= 0 && (whole < 0 || parts < whole * PARTS_PRICE);
     return s->in_parts ? parts : whole;
 }
 
