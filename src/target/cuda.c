@@ -1,8 +1,6 @@
 /* The dialect of the cuda target: CUDA C++ for the run-time compiler, without any include.
  *
- * A lane is a thread, a slot a variable; a uniform is a variable of its own in every thread. The
- * text holds one kernel, which takes all its arguments in one struct (runtime/device.h says which
- * pointers and words there are; an array of none is left out):
+ * A kernel takes all its arguments in one struct (an array of none is left out):
  *
  *     struct croft_arguments {
  *         void *pointers[2];      // of the tensors
@@ -13,92 +11,23 @@
  *     extern "C" __global__ void __launch_bounds__(256 GROUPS)
  *     croft_NAME(const __grid_constant__ croft_arguments arguments)
  *
- * Group `first + blockIdx.x` is the one that runs; threads beyond the lanes of the team leave at
- * once. f16 and bf16 are their bits, a bool of memory is a byte. Compiled with -fmad=false and
- * without fast arithmetic, it computes the bits of the simulator. What is not an operator of the
- * language is a function of the prelude (cuda_prelude.def). */
+ * Threads beyond the lanes of the team leave at once. A subgroup that lies in one warp exchanges
+ * registers; masks name the lanes that are there and no others. It is compiled with -fmad=false
+ * (gpu.c says what else is in the text). */
 #include "target/cuda_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-target_cuda *target_cuda_of(target_emitter *emitter) {
-    return (target_cuda *)(void *)emitter;
-}
+enum { CUDA_WARP = 32, CLUSTER_MAX = 8, CLUSTER_FROM = 90, DECLARED_MAX = 48 * 1024 };
 
-/* ---- types ---- */
-
-static bool cuda_vectors(const target_emitter *e) {
-    (void)e;
-    return false;
-}
-
-static const char *cuda_type(const target_emitter *e, base_dtype dtype, bool vector) {
-    (void)e;
-    (void)vector;
-    return base_dtype_name(dtype == BASE_INDEX ? BASE_I64 : dtype);
-}
-
-static bool cuda_operators(base_dtype dtype, bool vector) {
-    (void)dtype;
-    (void)vector;
-    return true;
-}
-
-static const char *cuda_splat(target_emitter *e, base_dtype dtype, const char *scalar) {
-    (void)e;
-    (void)dtype;
-    return scalar;
-}
-
-const char *target_cuda_memory_type(const target_emitter *emitter, base_dtype dtype) {
-    return cuda_type(emitter, dtype == BASE_BOOL ? BASE_U8 : dtype, false);
-}
-
-/* With no loop over registers nothing is spread. */
-static void cuda_spread(target_emitter *e, base_dtype dtype, const char *name) {
-    (void)e;
-    (void)dtype;
-    (void)name;
-}
-
-bool target_cuda_is_guarded(const ir_op *op) {
-    const ir_op *owner = op->parent->owner;
-    while (owner != NULL && owner->opcode != IR_WHEN)
-        owner = owner->parent->owner;
-    return owner != NULL;
-}
-
-/* ---- teams that were planned as one thread ---- */
-
-static bool find_tensors(void *state, ir_op *op) {
-    target_cuda *cuda = state;
-    if (op->opcode == IR_LOAD)
-        cuda->loaded[op->operands[0]->number] = true;
-    if (op->opcode == IR_STORE)
-        cuda->stored[op->operands[0]->number] = true;
-    return true;
-}
-
-static bool touches_output(const target_cuda *cuda, const ir_op *op) {
-    if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
-        return cuda->stored[op->operands[0]->number];
-    bool touches = false;
-    for (const ir_op *inner = op->opcode == IR_WHEN ? op->regions[0]->first : NULL; inner != NULL;
-         inner = inner->next)
-        touches = touches || touches_output(cuda, inner);
-    return touches;
-}
-
-/* Lanes of a plan for one thread see each other's stores op by op: here they wait before each
- * access of an output. */
-static void cuda_before(target_emitter *e, const ir_op *op) {
-    const target_cuda *cuda = target_cuda_of(e);
-    if (cuda->one_thread && cuda->lanes > 1 && !target_cuda_is_guarded(op) &&
-        touches_output(cuda, op))
-        target_cuda_wait(e);
-}
-
-/* ---- around the body ---- */
+static const target_prelude_row cuda_prelude[] = {
+#define DECLARE(name, text)               {name, "", NULL, text},
+#define FUNCTION(name, types, head, body) {name, types, head, body},
+#include "target/cuda_prelude.def"
+#undef DECLARE
+#undef FUNCTION
+};
 
 /* Of C++ and CUDA, and of the emitted text around the body. */
 static const char *const cuda_words[] = {
@@ -217,85 +146,21 @@ static const char *const cuda_words[] = {
     NULL,
 };
 
-static const target_dialect cuda_dialect = {
-    .type = cuda_type,
-    .vectors = cuda_vectors,
-    .operators = cuda_operators,
-    .splat = cuda_splat,
-    .infinity = "__int_as_float(0x7f800000)",
-    .nan = "__int_as_float(0x7fc00000)",
-    .words = cuda_words,
-    .before = cuda_before,
-    .block = target_cuda_block,
-    .iota = target_cuda_iota,
-    .combine = target_cuda_combine,
-    .shuffle = target_cuda_shuffle,
-    .xorslot = target_cuda_xorslot,
-    .uniform = target_cuda_uniform,
-    .sync = target_cuda_sync,
-    .spread = cuda_spread,
-    .load = target_cuda_load,
-    .store = target_cuda_store,
-    .pull = target_cuda_pull,
-    .push = target_cuda_push,
-};
+/* ---- around the body ---- */
 
-static bool is_used(const target_names *used, const char *name) {
-    return target_names_has(used, name, strlen(name));
-}
-
-/* A scalar from the low bytes of its word. */
-static const char *scalar_from_word(const target_emitter *e, base_dtype dtype, int64_t word) {
-    if (dtype == BASE_F32)
-        return target_emit_text(e, "__uint_as_float((u32)arguments.words[%lld])", (long long)word);
-    if (dtype == BASE_BOOL)
-        return target_emit_text(e, "(arguments.words[%lld] & 255) != 0", (long long)word);
-    return target_emit_text(e, "(%s)arguments.words[%lld]", cuda_type(e, dtype, false),
-                            (long long)word);
-}
-
-static void declare_word(const target_names *used, const char *name, int64_t word, base_text *out) {
-    if (is_used(used, name))
-        base_text_format(out, "    const i64 %s = arguments.words[%lld];\n", name, (long long)word);
-}
-
-/* Tensors, sizes, strides and scalars, those that are used. */
-static void declare_arguments(const target_emitter *e, const target_names *used, base_text *out) {
-    const ir_module *m = e->module;
-    int64_t word = 0, pointer = 0;
-    for (int i = 0; i < m->parameter_count; i++) {
-        const ir_parameter *p = &m->parameters[i];
-        const char *type = target_cuda_memory_type(e, p->dtype), *name = e->parameters[i].name;
-        const char *constant = p->mode == IR_IN ? "const " : "";
-        if (p->is_tensor && is_used(used, name))
-            base_text_format(out, "    %s%s *const %s = (%s%s *)arguments.pointers[%lld];\n",
-                             constant, type, name, constant, type, (long long)pointer);
-        pointer += p->is_tensor;
-    }
-    for (; word < m->extents.symbol_count; word++)
-        declare_word(used, e->symbols[word], word, out);
-    for (int i = 0; i < m->parameter_count; i++)
-        for (int d = 0; m->parameters[i].is_tensor && d < m->parameters[i].value->type.rank; d++)
-            declare_word(used, e->parameters[i].strides[d], word++, out);
-    for (int i = 0; i < m->parameter_count; i++) {
-        if (m->parameters[i].is_tensor)
-            continue;
-        base_dtype dtype = m->parameters[i].dtype;
-        if (is_used(used, e->parameters[i].name))
-            base_text_format(out, "    const %s %s = %s;\n", cuda_type(e, dtype, false),
-                             e->parameters[i].name, scalar_from_word(e, dtype, word));
-        word++;
-    }
+static void cuda_title(const ir_module *module, int threads, const machine *on, base_text *out) {
+    base_text_format(
+        out,
+        "/* Kernel %s for %s, %d lanes in %d threads. Includes nothing; groups of the\n"
+        " * grid are independent. Compile with %s%s-fmad=false. */\n\n",
+        module->name, on->name, module->lanes, threads, on->compiler_flags,
+        on->compiler_flags[0] != '\0' ? " " : "");
 }
 
 /* The same for all launches of a dispatch: they have the same parameters. */
-static void append_struct(const target_emitter *e, base_text *out) {
-    const ir_module *m = e->module;
-    int64_t pointers = 0, words = m->extents.symbol_count;
-    for (int i = 0; i < m->parameter_count; i++)
-        words += m->parameters[i].is_tensor ? m->parameters[i].value->type.rank : 1;
-    for (int i = 0; i < e->module->parameter_count; i++)
-        pointers += e->module->parameters[i].is_tensor;
+static void cuda_shared(const target_emitter *e, base_text *out) {
+    int64_t pointers = target_gpu_pointer_count(e->module);
+    int64_t words = target_gpu_word_count(e->module);
     base_text_string(out, "\nstruct croft_arguments {\n");
     if (pointers > 0)
         base_text_format(out, "    void *pointers[%lld];\n", (long long)pointers);
@@ -304,113 +169,176 @@ static void append_struct(const target_emitter *e, base_text *out) {
     base_text_string(out, "    char *workspace;\n    i64 first;\n};\n");
 }
 
-static void append_kernel(target_emitter *e, const char *entry, int threads, base_text *out) {
-    target_cuda *cuda = target_cuda_of(e);
-    base_text arrays, numbers, arguments;
-    base_text_init(&arrays, e->arena);
-    base_text_init(&numbers, e->arena);
-    base_text_init(&arguments, e->arena);
-    target_names used;
-    target_names_init(&used, e->arena);
-    target_cuda_declare_arrays(e, &arrays);
-    target_names_scan(&used, e->body.length > 0 ? e->body.bytes : "");
-    target_names_scan(&used, arrays.length > 0 ? arrays.bytes : "");
-    target_cuda_declare_numbers(e, &used, &numbers);
-    declare_arguments(e, &used, &arguments);
+static void cuda_head(const target_emitter *e, const char *entry, int threads, base_text *out) {
     base_text_format(out,
                      "\nextern \"C\" __global__ void __launch_bounds__(%d GROUPS)\n"
                      "%s(const __grid_constant__ croft_arguments arguments) {\n",
                      threads, entry);
-    if (threads > cuda->lanes)
-        base_text_format(out, "    if (threadIdx.x >= %d)\n        return;\n", cuda->lanes);
-    base_text_string(out, arguments.length > 0 ? arguments.bytes : "");
-    base_text_string(out, numbers.length > 0 ? numbers.bytes : "");
-    base_text_string(out, arrays.length > 0 ? arrays.bytes : "");
-    if (is_used(&used, e->group))
-        base_text_format(out, "    const i64 %s = arguments.first + blockIdx.x;\n", e->group);
-    base_text_string(out, e->body.length > 0 ? e->body.bytes : "");
-    base_text_string(out, "}\n");
+    if (threads > e->module->lanes)
+        base_text_format(out, "    if (threadIdx.x >= %d)\n        return;\n", e->module->lanes);
 }
 
-/* ---- the text ---- */
-
-/* What the caller has to make sure of. */
-static void append_conditions(const ir_module *module, base_text *out) {
-    for (int64_t i = 0; i < module->condition_count; i++) {
-        base_text_string(out, i == 0 ? "/* Only for arguments with " : ", ");
-        layout_condition_print(out, &module->conditions[i],
-                               ir_condition_subject(module, &module->conditions[i]));
+static void cuda_tensors(const target_emitter *e, const target_names *used, base_text *out) {
+    int64_t pointer = 0;
+    for (int i = 0; i < e->module->parameter_count; i++) {
+        const ir_parameter *p = &e->module->parameters[i];
+        const char *type = target_gpu_memory_type(p->dtype), *name = e->parameters[i].name;
+        const char *constant = p->mode == IR_IN ? "const " : "";
+        if (p->is_tensor && target_names_has(used, name, strlen(name)))
+            base_text_format(out, "    %s%s *const %s = (%s%s *)arguments.pointers[%lld];\n",
+                             constant, type, name, constant, type, (long long)pointer);
+        pointer += p->is_tensor;
     }
-    base_text_string(out, module->condition_count > 0 ? ". */\n\n" : "");
 }
 
-static void cuda_begin(target_cuda *cuda, base_arena *arena, const ir_module *module,
-                       const machine *on) {
-    const machine *planned = module->machine != NULL ? machine_find(module->machine) : NULL;
-    *cuda = (target_cuda){.emitter = {.arena = arena,
-                                      .module = module,
-                                      .machine = on,
-                                      .dialect = &cuda_dialect,
-                                      .lanes = 1,
-                                      .parts = 1,
-                                      .registers = 1},
-                          .lanes = module->lanes,
-                          .subgroup = ir_module_subgroup_lanes(module),
-                          .one_thread = planned != NULL && planned->row_subgroups == 1};
-    cuda->loaded = BASE_NEW_ARRAY(arena, bool, module->next_value + 1);
-    cuda->stored = BASE_NEW_ARRAY(arena, bool, module->next_value + 1);
-    ir_region_walk((ir_region *)&module->body, find_tensors, cuda);
+static void cuda_scratch(const target_emitter *e, int64_t bytes, base_text *out) {
+    (void)e;
+    if (bytes > DECLARED_MAX)
+        base_text_string(out, "    extern __shared__ __align__(16) char scratch[];\n");
+    else
+        base_text_format(out, "    __shared__ __align__(16) char scratch[%lld];\n",
+                         (long long)bytes);
 }
 
-/* The kernel of a module, with what the launch must know of it. */
-static target_source emit_kernel(target_cuda *cuda, base_text *out) {
-    target_emitter *e = &cuda->emitter;
-    bool fits;
-    target_source source = {.entry = target_emit_text(e, "croft_%s", e->module->name),
-                            .threads = (e->module->lanes + CUDA_WARP - 1) / CUDA_WARP * CUDA_WARP,
-                            .workspace = target_cuda_workspace(e->module, &fits)};
-    target_emit_begin(e, target_cuda_prelude_names(e->arena));
-    target_cuda_find_arrays(e);
-    target_emit_body(e, 1);
-    append_kernel(e, source.entry, source.threads, out);
-    source.scratch_bytes = target_cuda_launch_scratch(e);
-    return source;
+/* ---- lanes ---- */
+
+/* The lanes of this warp that are there. */
+static const char *warp_mask(target_emitter *e) {
+    int lanes = e->module->lanes;
+    unsigned rest = (1u << lanes % CUDA_WARP) - 1;
+    if (lanes % CUDA_WARP == 0)
+        return "0xffffffffu";
+    if (lanes < CUDA_WARP)
+        return target_emit_text(e, "0x%xu", rest);
+    const char *mask =
+        target_emit_text(e, "thread < %d ? 0xffffffffu : 0x%xu", lanes - lanes % CUDA_WARP, rest);
+    return target_gpu_number_of(e, "u32", "warp", mask);
 }
 
-static void append_title(const ir_module *module, int threads, const machine *on, base_text *out) {
-    base_text_format(
-        out,
-        "/* Kernel %s for %s, %d lanes in %d threads. Includes nothing; groups of the\n"
-        " * grid are independent. Compile with %s%s-fmad=false. */\n\n",
-        module->name, on->name, module->lanes, threads, on->compiler_flags,
-        on->compiler_flags[0] != '\0' ? " " : "");
-    append_conditions(module, out);
+static const char *cuda_shuffle(target_emitter *e, base_dtype dtype, const char *value,
+                                int64_t turned, const char *number) {
+    const char *mask = warp_mask(e), *type = target_gpu_type(dtype);
+    if (number == NULL)
+        return target_emit_text(e, "shuffle_xor_%s(%s, %s, %lld)", type, value, mask,
+                                (long long)turned);
+    return target_emit_text(e, "shuffle_%s(%s, %s, %s, %d)", type, value, mask, number,
+                            ir_module_subgroup_lanes(e->module));
 }
 
-void target_cuda_emit(base_arena *arena, const ir_module *const *modules, int count,
+static void cuda_wait(target_emitter *e, ir_scope scope) {
+    bool within_warp =
+        e->module->lanes <= CUDA_WARP ||
+        (scope == IR_SCOPE_SUBGROUP && ir_module_subgroup_lanes(e->module) <= CUDA_WARP);
+    if (scope == IR_SCOPE_CLUSTER && e->module->cluster > 1)
+        target_emit_line(e, "cluster_wait();");
+    else if (within_warp)
+        target_emit_line(e, "__syncwarp(%s);", warp_mask(e));
+    else
+        target_emit_line(e, "__syncthreads();");
+}
+
+/* Groups of a cluster are neighbours in the grid. */
+static const char *cuda_block_number(target_emitter *e) {
+    return target_gpu_number_of(e, "i64", "block", "cluster_block()");
+}
+
+static const char *cuda_far_scratch(const target_emitter *e, const char *own, const char *block) {
+    return target_emit_text(e, "cluster_memory(%s, (u32)(%s))", own, block);
+}
+
+/* ---- packs ---- */
+
+static const char *cuda_pack_type(const target_emitter *e, base_dtype dtype, int count) {
+    return target_emit_text(e, "pack%lld", (long long)count * base_dtype_size(dtype));
+}
+
+static const char *cuda_pack_part(const target_emitter *e, base_dtype dtype, const char *pack,
+                                  int count, int i) {
+    (void)count;
+    return target_gpu_words_part(e, dtype, pack, i);
+}
+
+static const char *cuda_pack_of(const target_emitter *e, base_dtype dtype, int count,
+                                const char *const *elements) {
+    const char *words = target_gpu_words_of(e, dtype, count, elements);
+    if (count * base_dtype_size(dtype) < 4)
+        words = target_emit_text(e, "(u16)(%s)", words);
+    return target_emit_text(e, "%s{%s}", cuda_pack_type(e, dtype, count), words);
+}
+
+/* ---- what a machine lacks ---- */
+
+/* The number behind `sm_`. */
+static long capability_of(const machine *on) {
+    return strncmp(on->name, "sm_", 3) == 0 ? strtol(on->name + 3, NULL, 10) : 0;
+}
+
+static const char *cuda_refuses(const ir_module *module, const ir_op *op, const machine *on) {
+    (void)op;
+    if (strcmp(on->target, "cuda") != 0)
+        return "the machine is not one of cuda";
+    if (module->cluster > 1 && capability_of(on) < CLUSTER_FROM)
+        return "the machine has no clusters";
+    if (module->cluster > CLUSTER_MAX)
+        return "a cluster has more than 8 groups";
+    return NULL;
+}
+
+static const target_gpu_spelling cuda_spelling = {
+    .infinity = "__int_as_float(0x7f800000)",
+    .nan = "__int_as_float(0x7fc00000)",
+    .words = cuda_words,
+    .prelude = cuda_prelude,
+    .prelude_rows = sizeof cuda_prelude / sizeof cuda_prelude[0],
+    .tensor_space = "",
+    .scratch_space = "",
+    .byte = "char",
+    .thread = "threadIdx.x",
+    .block = "blockIdx.x",
+    .workspace = "arguments.workspace",
+    .f32_from_i32 = "__int_as_float",
+    .f32_from_u32 = "__uint_as_float",
+    .i32_from_f32 = "__float_as_int",
+    .u32_from_f32 = "__float_as_uint",
+    .popcount = "__popc",
+    .lock_step = CUDA_WARP,
+    .scratch_declared = DECLARED_MAX,
+    .streams = true,
+    .refuses = cuda_refuses,
+    .title = cuda_title,
+    .shared = cuda_shared,
+    .head = cuda_head,
+    .tensors = cuda_tensors,
+    .scratch = cuda_scratch,
+    .shuffle = cuda_shuffle,
+    .wait = cuda_wait,
+    .block_number = cuda_block_number,
+    .far_scratch = cuda_far_scratch,
+    .pack_type = cuda_pack_type,
+    .pack_part = cuda_pack_part,
+    .pack_of = cuda_pack_of,
+};
+
+/* ---- the target ---- */
+
+static const char *cuda_supports(const ir_module *module, const ir_op *op, const machine *on) {
+    return target_gpu_supports(module, op, on, &cuda_spelling);
+}
+
+/* Every load and store has a form with a policy. */
+static const char *cuda_ignores_policy(base_arena *arena, const ir_module *module, const ir_op *op,
+                                       const machine *on) {
+    (void)arena, (void)module, (void)op, (void)on;
+    return NULL;
+}
+
+static void cuda_emit(base_arena *arena, const ir_module *const *modules, int count,
                       const machine *on, target_source *sources) {
-    target_cuda cuda;
-    base_text kernels, out;
-    target_names used, written;
-    base_text_init(&kernels, arena);
-    base_text_init(&out, arena);
-    target_names_init(&used, arena);
-    target_names_init(&written, arena);
-    for (int i = 0; i < count; i++) {
-        cuda_begin(&cuda, arena, modules[i], on);
-        if (i == 0)
-            append_struct(&cuda.emitter, &kernels);
-        sources[i] = emit_kernel(&cuda, &kernels);
-        append_title(modules[i], sources[i].threads, on, &out);
-        if (i + 1 < count)
-            base_text_format(&kernels, "\n/* plan %016llx */\n",
-                             (unsigned long long)modules[i]->plan_hash);
-    }
-    target_names_scan(&used, kernels.bytes);
-    target_cuda_prelude(&out, &used, &written);
-    base_text_string(&out, kernels.bytes);
-    base_text_format(&out, "\n/* plan %016llx */\n",
-                     (unsigned long long)modules[count - 1]->plan_hash);
-    for (int i = 0; i < count; i++)
-        sources[i].text = out.bytes;
+    target_gpu_emit(arena, modules, count, on, &cuda_spelling, sources);
 }
+
+const target target_cuda = {.name = "cuda",
+                            .uses_conditions = true,
+                            .supports = cuda_supports,
+                            .ignores_policy = cuda_ignores_policy,
+                            .emit = cuda_emit};

@@ -12,7 +12,8 @@
  *     prelude.c           the declarations that the text needs
  *
  * A dialect says how its types are called and writes what depends on the device: memory, lanes, the
- * prelude and the entry point. c.c is the dialect of the target cpu, cuda.c that of cuda.
+ * prelude and the entry point. c.c is the dialect of the target cpu; those of devices whose lanes
+ * are threads share gpu.c and are spellings of it: cuda.c.
  */
 #ifndef TARGET_EMITTER_INTERNAL_H
 #define TARGET_EMITTER_INTERNAL_H

@@ -1,4 +1,4 @@
-/* The table of targets, and what the cpu can run (cuda_supports.c: what CUDA devices can).
+/* The table of targets, and what the cpu can run (gpu_supports.c: what devices of threads can).
  *
  *     put %s block=%b              refused: groups of a cpu run one by one
  *     sync grid                    refused likewise
@@ -51,35 +51,23 @@ static const char *cpu_supports(const ir_module *module, const ir_op *op, const 
     return target_supports_op(op, false, "groups of a cpu do not wait for each other");
 }
 
-/* Every load and store has a form with a policy. */
-static const char *cuda_ignores_policy(base_arena *arena, const ir_module *module, const ir_op *op,
-                                       const machine *on) {
-    (void)arena, (void)module, (void)op, (void)on;
-    return NULL;
-}
+static const target target_cpu = {.name = "cpu",
+                                  .supports = cpu_supports,
+                                  .ignores_policy = target_c_ignores_policy,
+                                  .emit = target_c_emit};
 
-static const target targets[] = {
-    {.name = "cpu",
-     .supports = cpu_supports,
-     .ignores_policy = target_c_ignores_policy,
-     .emit = target_c_emit},
-    {.name = "cuda",
-     .uses_conditions = true,
-     .supports = target_cuda_supports,
-     .ignores_policy = cuda_ignores_policy,
-     .emit = target_cuda_emit},
-};
+static const target *const targets[] = {&target_cpu, &target_cuda};
 
 enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };
 
 const target *target_at(int index) {
-    return index >= 0 && index < TARGET_COUNT ? &targets[index] : NULL;
+    return index >= 0 && index < TARGET_COUNT ? targets[index] : NULL;
 }
 
 const target *target_find(const char *name) {
     for (int i = 0; i < TARGET_COUNT; i++)
-        if (strcmp(targets[i].name, name) == 0)
-            return &targets[i];
+        if (strcmp(targets[i]->name, name) == 0)
+            return targets[i];
     return NULL;
 }
 

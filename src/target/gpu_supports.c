@@ -1,19 +1,12 @@
-/* What a cuda machine can run: everything of level thread, within the sizes of the machine.
+/* What a machine whose lanes are threads can run: everything of level thread, within the sizes of
+ * the machine and what its dialect refuses.
  *
- *     team 64  subgroup 64        a subgroup may be two warps
- *     team 48  subgroup 16        the threads that fill the last warp leave at once
- *     cluster 4                   from sm_90 on */
-#include "target/cuda_internal.h"
+ *     team 64  subgroup 64        a subgroup may be more than the threads that run in lock step
+ *     team 48  subgroup 16        threads past the team leave at once
+ */
+#include "target/gpu_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-enum { SUBGROUP_MAX = 64, CLUSTER_MAX = 8, CLUSTER_FROM = 90, ARGUMENT_WORDS_MAX = 500 };
-
-/* The number behind `sm_`. */
-static long capability_of(const machine *on) {
-    return strncmp(on->name, "sm_", 3) == 0 ? strtol(on->name + 3, NULL, 10) : 0;
-}
+enum { SUBGROUP_MAX = 64, ARGUMENT_WORDS_MAX = 500 };
 
 static int argument_words(const ir_module *module) {
     int64_t words = module->extents.symbol_count;
@@ -22,45 +15,44 @@ static int argument_words(const ir_module *module) {
     return words > ARGUMENT_WORDS_MAX ? ARGUMENT_WORDS_MAX + 1 : (int)words;
 }
 
-static const char *supports_team(const ir_module *module, const machine *on) {
+static const char *supports_team(const ir_module *module, const machine *on,
+                                 const target_gpu_spelling *spelling) {
     int subgroup = ir_module_subgroup_lanes(module);
     if (module->lanes < 1 || module->lanes > on->lanes_limit)
         return "a team has more lanes than a group of the machine";
-    if (!target_cuda_is_power(subgroup) && module->lanes > CUDA_WARP)
+    if (!target_gpu_is_power(subgroup) && module->lanes > spelling->lock_step)
         return "a subgroup must have a power of two of lanes";
     if (subgroup > SUBGROUP_MAX && subgroup != module->lanes)
         return "a subgroup has more than 64 lanes";
     if (module->lanes % subgroup != 0)
         return "a team must be whole subgroups";
-    if (module->cluster > 1 && capability_of(on) < CLUSTER_FROM)
-        return "the machine has no clusters";
-    if (module->cluster > CLUSTER_MAX)
-        return "a cluster has more than 8 groups";
     if (argument_words(module) > ARGUMENT_WORDS_MAX)
         return "the kernel has more sizes, strides and parameters than a launch passes";
     return NULL;
 }
 
-static const char *supports_array(const ir_module *module, const ir_op *op, const machine *on) {
+static const char *supports_array(const ir_module *module, const ir_op *op, const machine *on,
+                                  const target_gpu_spelling *spelling) {
     bool fits = true;
     if (op->opcode == IR_PRIVATE)
-        target_cuda_workspace(module, &fits);
+        target_gpu_workspace(module, &fits);
     if (!fits)
         return "the private arrays of a group leave 64 bits";
     if (op->opcode != IR_SCRATCH)
         return NULL;
-    int64_t bytes = target_cuda_scratch_bytes(module);
+    int64_t bytes = target_gpu_scratch_bytes(module, spelling->lock_step);
     if (bytes < 0 || bytes > on->scratch_bytes)
         return "the scratch of a group is more than the machine has";
     return NULL;
 }
 
-const char *target_cuda_supports(const ir_module *module, const ir_op *op, const machine *on) {
-    if (strcmp(on->target, "cuda") != 0)
-        return "the machine is not one of cuda";
-    const char *reason = supports_team(module, on);
+const char *target_gpu_supports(const ir_module *module, const ir_op *op, const machine *on,
+                                const target_gpu_spelling *spelling) {
+    const char *reason = spelling->refuses(module, op, on);
     if (reason == NULL)
-        reason = supports_array(module, op, on);
+        reason = supports_team(module, on, spelling);
+    if (reason == NULL)
+        reason = supports_array(module, op, on, spelling);
     if (reason != NULL)
         return reason;
     return target_supports_op(op, module->cluster > 1,

@@ -1,4 +1,4 @@
-/* Arrays in CUDA: scratch is shared memory, private arrays lie in the workspace.
+/* Arrays of threads: scratch is memory of their group, private arrays lie in the workspace.
  *
  *     %w, %f = scratch 8 : scratch f32[8]     f32 *const w = (f32 *)(scratch + 0);
  *     %s = private 9 : private f32(4)[9]      f32 *const s = (f32 *)memory;
@@ -7,11 +7,11 @@
  * launch gives the memory. A bool of scratch is a byte. Element `slot` of a private cell lies at
  * (cell * slots + slot) * lanes + thread, so that neighbours in the team are neighbours in memory;
  * a uniform cell is kept by each thread for itself. */
-#include "target/cuda_internal.h"
+#include "target/gpu_internal.h"
 
 #include "base/checked.h"
 
-enum { SCRATCH_ALIGNMENT = 16, PRIVATE_ALIGNMENT = 256, DECLARED_MAX = 48 * 1024 };
+enum { SCRATCH_ALIGNMENT = 16, PRIVATE_ALIGNMENT = 256 };
 
 /* ---- scratch ---- */
 
@@ -32,10 +32,11 @@ static bool goes_through_scratch(void *state, ir_op *op) {
     return !*goes;
 }
 
-/* Scratch for exchanges between the warps of a subgroup: an element of each thread. */
-static int64_t exchange_bytes(const ir_module *module) {
+/* Scratch for exchanges that do not stay among threads that exchange registers: an element of each
+ * thread. */
+static int64_t exchange_bytes(const ir_module *module, int lock_step) {
     bool goes = false;
-    if (ir_module_subgroup_lanes(module) <= CUDA_WARP)
+    if (ir_module_subgroup_lanes(module) <= lock_step)
         return 0;
     ir_region_walk((ir_region *)&module->body, goes_through_scratch, &goes);
     return goes ? 8 * (int64_t)module->lanes : 0;
@@ -54,8 +55,8 @@ static bool add_scratch(void *state, ir_op *op) {
     return sum->bytes >= 0;
 }
 
-int64_t target_cuda_scratch_bytes(const ir_module *module) {
-    scratch_sum sum = {module, exchange_bytes(module)};
+int64_t target_gpu_scratch_bytes(const ir_module *module, int lock_step) {
+    scratch_sum sum = {module, exchange_bytes(module, lock_step)};
     ir_region_walk((ir_region *)&module->body, add_scratch, &sum);
     return sum.bytes;
 }
@@ -98,7 +99,7 @@ static bool add_private(void *state, ir_op *op) {
     return workspace->fits;
 }
 
-const layout_extent *target_cuda_workspace(const ir_module *module, bool *fits) {
+const layout_extent *target_gpu_workspace(const ir_module *module, bool *fits) {
     workspace_sum workspace = {.module = module, .fits = true};
     ir_region_walk((ir_region *)&module->body, add_private, &workspace);
     *fits = workspace.fits;
@@ -108,68 +109,67 @@ const layout_extent *target_cuda_workspace(const ir_module *module, bool *fits) 
 /* ---- declarations ---- */
 
 static bool find_array(void *state, ir_op *op) {
-    target_cuda *cuda = state;
+    target_gpu *gpu = state;
     if (op->opcode == IR_PRIVATE || op->opcode == IR_SCRATCH)
-        BASE_PUSH(cuda->emitter.arena, cuda->arrays, cuda->array_count, cuda->array_capacity, op);
+        BASE_PUSH(gpu->emitter.arena, gpu->arrays, gpu->array_count, gpu->array_capacity, op);
     return true;
 }
 
-void target_cuda_find_arrays(target_emitter *emitter) {
-    target_cuda *cuda = target_cuda_of(emitter);
+void target_gpu_find_arrays(target_emitter *emitter) {
+    target_gpu *gpu = target_gpu_of(emitter);
     const ir_module *module = emitter->module;
-    ir_region_walk((ir_region *)&module->body, find_array, cuda);
-    for (int64_t i = 0; i < cuda->array_count; i++) {
-        const ir_value *array = cuda->arrays[i]->results[0];
+    ir_region_walk((ir_region *)&module->body, find_array, gpu);
+    for (int64_t i = 0; i < gpu->array_count; i++) {
+        const ir_value *array = gpu->arrays[i]->results[0];
         const char *wanted = array->type.form == IR_FORM_SCRATCH ? "cells" : "kept";
         target_emit_alias(emitter, array,
                           target_emit_fresh(emitter, array->name != NULL ? array->name : wanted));
     }
-    cuda->scratch_bytes = target_cuda_scratch_bytes(module);
-    if (exchange_bytes(module) > 0)
-        cuda->exchange = target_emit_fresh(emitter, "exchange");
+    gpu->scratch_bytes = target_gpu_scratch_bytes(module, gpu->spelling->lock_step);
+    if (exchange_bytes(module, gpu->spelling->lock_step) > 0)
+        gpu->exchange = target_emit_fresh(emitter, "exchange");
 }
 
-int64_t target_cuda_launch_scratch(target_emitter *emitter) {
-    const target_cuda *cuda = target_cuda_of(emitter);
-    return cuda->scratch_bytes > DECLARED_MAX ? cuda->scratch_bytes : 0;
+int64_t target_gpu_launch_scratch(target_emitter *emitter) {
+    const target_gpu *gpu = target_gpu_of(emitter);
+    return gpu->scratch_bytes > gpu->spelling->scratch_declared ? gpu->scratch_bytes : 0;
 }
 
-static void declare_scratch(const target_cuda *cuda, base_text *out) {
-    const ir_module *module = cuda->emitter.module;
-    int64_t at = exchange_bytes(module);
-    if (cuda->scratch_bytes > DECLARED_MAX)
-        base_text_format(out, "    extern __shared__ __align__(%d) char scratch[];\n",
-                         SCRATCH_ALIGNMENT);
-    else
-        base_text_format(out, "    __shared__ __align__(%d) char scratch[%lld];\n",
-                         SCRATCH_ALIGNMENT, (long long)cuda->scratch_bytes);
-    if (cuda->exchange != NULL)
-        base_text_format(out, "    char *const %s = scratch;\n", cuda->exchange);
-    for (int64_t i = 0; i < cuda->array_count; i++) {
-        const ir_op *op = cuda->arrays[i];
+static void declare_scratch(const target_gpu *gpu, base_text *out) {
+    const ir_module *module = gpu->emitter.module;
+    const char *space = gpu->spelling->scratch_space;
+    int64_t at = exchange_bytes(module, gpu->spelling->lock_step);
+    gpu->spelling->scratch(&gpu->emitter, gpu->scratch_bytes, out);
+    if (gpu->exchange != NULL)
+        base_text_format(out, "    %s%s *const %s = scratch;\n", space, gpu->spelling->byte,
+                         gpu->exchange);
+    for (int64_t i = 0; i < gpu->array_count; i++) {
+        const ir_op *op = gpu->arrays[i];
         if (op->opcode != IR_SCRATCH)
             continue;
-        const char *type = target_cuda_memory_type(&cuda->emitter, op->results[0]->type.dtype);
-        base_text_format(out, "    %s *const %s = (%s *)(scratch + %lld);\n", type,
-                         target_emit_name(&cuda->emitter, op->results[0], 0), type, (long long)at);
+        const char *type = target_gpu_memory_type(op->results[0]->type.dtype);
+        const char *name = target_emit_name(&gpu->emitter, op->results[0], 0);
+        base_text_format(out, "    %s%s *const %s = (%s%s *)(scratch + %lld);\n", space, type, name,
+                         space, type, (long long)at);
         at += piece_bytes(module, op);
     }
 }
 
-static void declare_private(target_cuda *cuda, const layout_extent *workspace, base_text *out) {
-    target_emitter *e = &cuda->emitter;
+static void declare_private(target_gpu *gpu, const layout_extent *workspace, base_text *out) {
+    target_emitter *e = &gpu->emitter;
     layout_extents *pool = (layout_extents *)&e->module->extents;
+    const char *space = gpu->spelling->tensor_space;
     const layout_extent *at = NULL;
-    base_text_format(out,
-                     "    char *const memory = arguments.workspace + (i64)blockIdx.x * (%s);\n",
+    base_text_format(out, "    %s%s *const memory = %s + (i64)%s * (%s);\n", space,
+                     gpu->spelling->byte, gpu->spelling->workspace, gpu->spelling->block,
                      target_emit_extent(e, workspace));
-    for (int64_t i = 0; i < cuda->array_count; i++) {
-        const ir_op *op = cuda->arrays[i];
+    for (int64_t i = 0; i < gpu->array_count; i++) {
+        const ir_op *op = gpu->arrays[i];
         if (op->opcode != IR_PRIVATE)
             continue;
-        const char *type = target_cuda_memory_type(e, op->results[0]->type.dtype);
-        base_text_format(out, "    %s *const %s = (%s *)", type,
-                         target_emit_name(e, op->results[0], 0), type);
+        const char *type = target_gpu_memory_type(op->results[0]->type.dtype);
+        const char *name = target_emit_name(e, op->results[0], 0);
+        base_text_format(out, "    %s%s *const %s = (%s%s *)", space, type, name, space, type);
         if (at == NULL)
             base_text_string(out, "memory;\n");
         else
@@ -179,14 +179,14 @@ static void declare_private(target_cuda *cuda, const layout_extent *workspace, b
     }
 }
 
-void target_cuda_declare_arrays(target_emitter *emitter, base_text *out) {
-    target_cuda *cuda = target_cuda_of(emitter);
+void target_gpu_declare_arrays(target_emitter *emitter, base_text *out) {
+    target_gpu *gpu = target_gpu_of(emitter);
     bool fits;
-    const layout_extent *workspace = target_cuda_workspace(emitter->module, &fits);
-    if (cuda->scratch_bytes > 0)
-        declare_scratch(cuda, out);
+    const layout_extent *workspace = target_gpu_workspace(emitter->module, &fits);
+    if (gpu->scratch_bytes > 0)
+        declare_scratch(gpu, out);
     if (workspace != NULL)
-        declare_private(cuda, workspace, out);
+        declare_private(gpu, workspace, out);
 }
 
 /* ---- cells ---- */
@@ -194,7 +194,7 @@ void target_cuda_declare_arrays(target_emitter *emitter, base_text *out) {
 /* A slot of a private cell, as an lvalue. */
 static const char *private_cell(target_emitter *e, const ir_op *op, int slot) {
     const ir_value *array = op->operands[0];
-    int lanes = target_cuda_of(e)->lanes;
+    int lanes = target_gpu_of(e)->lanes;
     int64_t slots = array->type.slots > 0 ? array->type.slots : 1, cell;
     const char *name = target_emit_name(e, array, 0);
     const char *first;
@@ -207,14 +207,14 @@ static const char *private_cell(target_emitter *e, const ir_op *op, int slot) {
     return target_emit_text(e, "%s[%s + thread]", name, first);
 }
 
-void target_cuda_pull(target_emitter *emitter, const ir_op *op) {
+void target_gpu_pull(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
     target_emit_take_names(emitter, result, NULL);
     for (int s = 0; s < ir_type_slot_count(&result->type); s++)
         target_emit_define(emitter, result, s, private_cell(emitter, op, s));
 }
 
-void target_cuda_push(target_emitter *emitter, const ir_op *op) {
+void target_gpu_push(target_emitter *emitter, const ir_op *op) {
     const ir_value *array = op->operands[0];
     for (int s = 0; s < (array->type.slots > 0 ? array->type.slots : 1); s++)
         target_emit_line(emitter, "%s = %s;", private_cell(emitter, op, s),

@@ -19,16 +19,16 @@
  *
  * Where the module says so of the access (`align=16`, by its conditions) no address is looked at;
  * where it says `whole` too, the mask takes a pack or leaves it, and no slot goes on its own. */
-#include "target/cuda_internal.h"
+#include "target/gpu_internal.h"
 
 #include <string.h>
 
-enum { PACK_BYTES = 16, PACK_WORD = 4 };
+enum { PACK_BYTES = 16 };
 
 /* ---- which ---- */
 
 /* Slots that count on by one within each pack. */
-static bool counts_on(const target_cuda_access *s, const ir_affine *affine, int pack, int step) {
+static bool counts_on(const target_gpu_access *s, const ir_affine *affine, int pack, int step) {
     for (int slot = 0; slot < s->slots; slot++) {
         ir_position here = {.slot = slot}, start = {.slot = slot - slot % pack};
         if (ir_affine_at(affine, here) != ir_affine_at(affine, start) + slot % pack * step)
@@ -37,8 +37,8 @@ static bool counts_on(const target_cuda_access *s, const ir_affine *affine, int 
     return true;
 }
 
-int target_cuda_pack(const target_cuda_access *access) {
-    const target_cuda_access *s = access;
+int target_gpu_pack(const target_gpu_access *access) {
+    const target_gpu_access *s = access;
     int size = (int)base_dtype_size(s->dtype), last = s->access->rank - 1;
     int pack = s->access->width & -s->access->width;
     while (pack * size > PACK_BYTES)
@@ -46,7 +46,7 @@ int target_cuda_pack(const target_cuda_access *access) {
     if (last < 0 || pack < 2 || s->slots % pack != 0)
         return 1;
     for (int d = 0; d <= last; d++)
-        if ((s->access->index[d].vector >= 0 && !target_cuda_vector_is_alike(s, d)) ||
+        if ((s->access->index[d].vector >= 0 && !target_gpu_vector_is_alike(s, d)) ||
             !counts_on(s, &s->access->index[d].affine, pack, d == last))
             return 1;
     return pack;
@@ -55,7 +55,7 @@ int target_cuda_pack(const target_cuda_access *access) {
 /* ---- alignment ---- */
 
 /* Whether the address of every pack differs from the base by a multiple of the pack. */
-static bool base_decides(const target_cuda_access *s, int pack) {
+static bool base_decides(const target_gpu_access *s, int pack) {
     int last = s->access->rank - 1;
     bool decides = s->lanes[last].factor % pack == 0;
     for (int d = 0; d <= last; d++)
@@ -71,7 +71,7 @@ static bool base_decides(const target_cuda_access *s, int pack) {
 }
 
 /* Whether the place is aligned; scratch itself always is. */
-static const char *alignment_of(const target_cuda_access *s, const char *place, int pack) {
+static const char *alignment_of(const target_gpu_access *s, const char *place, int pack) {
     int64_t size = base_dtype_size(s->dtype);
     if (s->scratch)
         return target_emit_text(s->e, "((%s) & %d) == 0", place, pack - 1);
@@ -80,7 +80,7 @@ static const char *alignment_of(const target_cuda_access *s, const char *place, 
 }
 
 /* The condition that decides for all packs: "" where each has its own, NULL where it is proved. */
-static const char *common_alignment(const target_cuda_access *s, int pack) {
+static const char *common_alignment(const target_gpu_access *s, int pack) {
     if (s->access->align >= pack * base_dtype_size(s->dtype))
         return NULL;
     if (!base_decides(s, pack))
@@ -95,142 +95,84 @@ static const char *common_alignment(const target_cuda_access *s, int pack) {
 
 /* All slots of the pack take part; NULL: always. Positions of a range that count on are in front of
  * the last one. */
-static const char *mask_of(const target_cuda_access *s, int first, int pack) {
+static const char *mask_of(const target_gpu_access *s, int first, int pack) {
     if (s->access->whole)
-        return target_cuda_guard(s, first);
+        return target_gpu_guard(s, first);
     if (s->access->mask_kind == IR_MASK_RANGE && counts_on(s, &s->access->mask_affine, pack, 1))
-        return target_cuda_guard(s, first + pack - 1);
+        return target_gpu_guard(s, first + pack - 1);
     const char *all = NULL;
     for (int slot = first; slot < first + pack; slot++) {
-        const char *guard = target_cuda_guard(s, slot);
+        const char *guard = target_gpu_guard(s, slot);
         if (all == NULL || slot == first)
             all = guard;
-        else if (strcmp(guard, target_cuda_guard(s, first)) != 0)
+        else if (strcmp(guard, target_gpu_guard(s, first)) != 0)
             all = target_emit_text(s->e, "%s && %s", all, guard);
     }
     return all;
 }
 
-static const char *condition_of(const target_cuda_access *s, int first, int pack,
+static const char *condition_of(const target_gpu_access *s, int first, int pack,
                                 const char *common) {
     const char *mask = mask_of(s, first, pack);
     if (common != NULL && common[0] == '\0')
-        common = alignment_of(s, target_cuda_offset(s, first), pack);
+        common = alignment_of(s, target_gpu_offset(s, first), pack);
     if (common == NULL || mask == NULL)
         return common == NULL ? mask : common;
     return target_emit_text(s->e, "%s && %s", common, mask);
 }
 
-/* ---- parts of a pack ---- */
-
-/* Element `i` of the variable, whose words are a, b, c and d. */
-static const char *part_of(const target_cuda_access *s, const char *pack, int i) {
-    target_emitter *e = s->e;
-    int size = (int)base_dtype_size(s->dtype), byte = i * size;
-    const char *word = target_emit_text(e, "%s.%c", pack, "abcd"[byte / PACK_WORD]);
-    if (size == 8)
-        return target_emit_text(e, "(i64)(%s | (u64)%s.%c << 32)", word, pack,
-                                "abcd"[byte / PACK_WORD + 1]);
-    if (byte % PACK_WORD > 0)
-        word = target_emit_text(e, "%s >> %d", word, 8 * (byte % PACK_WORD));
-    switch (s->dtype) {
-    case BASE_F32:
-        return target_emit_text(e, "__uint_as_float(%s)", word);
-    case BASE_BOOL:
-        return target_emit_text(e, "(u8)(%s) != 0", word);
-    case BASE_F16:
-    case BASE_BF16:
-    case BASE_I32:
-    case BASE_U32:
-    case BASE_I8:
-    case BASE_U8:
-    case BASE_I64:
-    case BASE_INDEX:
-    case BASE_F64:
-        break;
-    }
-    return target_emit_text(e, "(%s)(%s)", e->dialect->type(e, s->dtype, false), word);
-}
-
-/* The bits of a slot as a number of 32, at its place in a word. */
-static const char *bits_of(const target_cuda_access *s, int slot, int byte) {
-    target_emitter *e = s->e;
-    const char *value = target_emit_name(e, ir_op_stored(s->op), slot);
-    const char *bits = target_emit_text(e, "(u32)%s", value);
-    if (s->dtype == BASE_F32)
-        bits = target_emit_text(e, "__float_as_uint(%s)", value);
-    else if (base_dtype_size(s->dtype) == 1)
-        bits = target_emit_text(e, "(u32)(u8)%s", value);
-    return byte > 0 ? target_emit_text(e, "%s << %d", bits, 8 * byte) : bits;
-}
-
-/* The words of a pack. */
-static const char *words_of(const target_cuda_access *s, int first, int pack) {
-    target_emitter *e = s->e;
-    int size = (int)base_dtype_size(s->dtype);
-    base_text out;
-    base_text_init(&out, e->arena);
-    for (int slot = first; slot < first + pack; slot++) {
-        int byte = (slot - first) * size % PACK_WORD;
-        base_text_string(&out, slot == first ? "" : byte > 0 ? " | " : ", ");
-        if (size < 8) {
-            base_text_string(&out, bits_of(s, slot, byte));
-            continue;
-        }
-        const char *value = target_emit_name(e, ir_op_stored(s->op), slot);
-        base_text_format(&out, "(u32)%s, (u32)((u64)%s >> 32)", value, value);
-    }
-    return out.bytes;
-}
-
 /* ---- accesses ---- */
 
-static const char *pack_type(const target_cuda_access *s, int pack) {
-    return target_emit_text(s->e, "pack%lld", (long long)pack * base_dtype_size(s->dtype));
+/* Where the memory is, before the type of what a pointer points to. */
+static const char *space(const target_gpu_access *s) {
+    const target_gpu_spelling *spelling = target_gpu_spelling_of(s->e);
+    return s->scratch ? spelling->scratch_space : spelling->tensor_space;
 }
 
-static void load_pack(const target_cuda_access *s, int first, int pack) {
+static void load_pack(const target_gpu_access *s, int first, int pack) {
     target_emitter *e = s->e;
-    const char *type = pack_type(s, pack), *name = target_emit_fresh(e, "pack");
-    const char *once = target_cuda_streams(s) ? target_emit_text(e, "load_once_%s(", type) : "*";
-    target_emit_line(e, "const %s %s = %s(const %s *)(%s + (%s))%s;", type, name, once, type,
-                     s->pointer, target_cuda_offset(s, first), once[0] == '*' ? "" : ")");
+    const target_gpu_spelling *spelling = target_gpu_spelling_of(e);
+    const char *type = spelling->pack_type(e, s->dtype, pack), *name = target_emit_fresh(e, "pack");
+    const char *once = target_gpu_streams(s) ? target_emit_text(e, "load_once_%s(", type) : "*";
+    target_emit_line(e, "const %s %s = %s(%sconst %s *)(%s + (%s))%s;", type, name, once, space(s),
+                     type, s->pointer, target_gpu_offset(s, first), once[0] == '*' ? "" : ")");
     for (int i = 0; i < pack; i++)
         target_emit_line(e, "%s = %s;", target_emit_name(e, s->op->results[0], first + i),
-                         part_of(s, name, i));
+                         spelling->pack_part(e, s->dtype, name, pack, i));
 }
 
-static void load_slots(const target_cuda_access *s, int first, int count) {
+static void load_slots(const target_gpu_access *s, int first, int count) {
     for (int slot = first; slot < first + count; slot++)
         target_emit_line(s->e, "%s = %s;", target_emit_name(s->e, s->op->results[0], slot),
-                         s->access->whole ? target_cuda_fill(s, slot)
-                                          : target_cuda_loaded(s, slot));
+                         s->access->whole ? target_gpu_fill(s, slot) : target_gpu_loaded(s, slot));
 }
 
-static void store_pack(const target_cuda_access *s, int first, int pack) {
-    const char *type = pack_type(s, pack), *words = words_of(s, first, pack);
-    if (pack * base_dtype_size(s->dtype) < PACK_WORD)
-        words = target_emit_text(s->e, "(u16)(%s)", words);
-    const char *place =
-        target_emit_text(s->e, "(%s *)(%s + (%s))", type, s->pointer, target_cuda_offset(s, first));
-    if (target_cuda_streams(s))
-        target_emit_line(s->e, "store_once_%s(%s, %s{%s});", type, place, type, words);
+static void store_pack(const target_gpu_access *s, int first, int pack) {
+    const target_gpu_spelling *spelling = target_gpu_spelling_of(s->e);
+    const char *type = spelling->pack_type(s->e, s->dtype, pack), *elements[PACK_BYTES];
+    for (int i = 0; i < pack; i++)
+        elements[i] = target_emit_name(s->e, ir_op_stored(s->op), first + i);
+    const char *whole = spelling->pack_of(s->e, s->dtype, pack, elements);
+    const char *place = target_emit_text(s->e, "(%s%s *)(%s + (%s))", space(s), type, s->pointer,
+                                         target_gpu_offset(s, first));
+    if (target_gpu_streams(s))
+        target_emit_line(s->e, "store_once_%s(%s, %s);", type, place, whole);
     else
-        target_emit_line(s->e, "*%s = %s{%s};", place, type, words);
+        target_emit_line(s->e, "*%s = %s;", place, whole);
 }
 
-static void store_slots(const target_cuda_access *s, int first, int count) {
+static void store_slots(const target_gpu_access *s, int first, int count) {
     for (int slot = first; slot < first + count; slot++)
-        target_emit_line(s->e, "%s", target_cuda_storing(s, slot));
+        target_emit_line(s->e, "%s", target_gpu_storing(s, slot));
 }
 
 typedef struct pack_writer {
-    void (*packed)(const target_cuda_access *access, int first, int pack);
-    void (*apart)(const target_cuda_access *access, int first, int count); /* NULL: nothing */
+    void (*packed)(const target_gpu_access *access, int first, int pack);
+    void (*apart)(const target_gpu_access *access, int first, int count); /* NULL: nothing */
 } pack_writer;
 
 /* `count` slots from `first` on: packed where the condition holds. */
-static void write_group(const target_cuda_access *s, int pack, int first, int count,
+static void write_group(const target_gpu_access *s, int pack, int first, int count,
                         const char *condition, pack_writer writer) {
     target_emitter *e = s->e;
     if (condition != NULL)
@@ -251,7 +193,7 @@ static void write_group(const target_cuda_access *s, int pack, int first, int co
 }
 
 /* Packs that one condition decides are one branch. */
-static void write_packs(const target_cuda_access *s, int pack, pack_writer writer) {
+static void write_packs(const target_gpu_access *s, int pack, pack_writer writer) {
     const char *common = common_alignment(s, pack);
     bool each = s->access->mask_kind != IR_MASK_NONE || (common != NULL && common[0] == '\0');
     int count = each ? pack : s->slots;
@@ -259,8 +201,8 @@ static void write_packs(const target_cuda_access *s, int pack, pack_writer write
         write_group(s, pack, first, count, condition_of(s, first, pack, common), writer);
 }
 
-void target_cuda_load_packs(const target_cuda_access *access, int pack) {
-    const target_cuda_access *s = access;
+void target_gpu_load_packs(const target_gpu_access *access, int pack) {
+    const target_gpu_access *s = access;
     const ir_value *result = s->op->results[0];
     base_text names;
     base_text_init(&names, s->e->arena);
@@ -271,7 +213,7 @@ void target_cuda_load_packs(const target_cuda_access *access, int pack) {
     write_packs(s, pack, (pack_writer){load_pack, load_slots});
 }
 
-void target_cuda_store_packs(const target_cuda_access *access, int pack) {
+void target_gpu_store_packs(const target_gpu_access *access, int pack) {
     write_packs(access, pack,
                 (pack_writer){store_pack, access->access->whole ? NULL : store_slots});
 }

@@ -1,4 +1,4 @@
-/* Loads, stores, puts and gets in CUDA: each thread addresses its own elements.
+/* Loads, stores, puts and gets by threads: each addresses its own elements.
  *
  *     %t = load %x[%row, lane*1 + slot*32] mask=lane*1 + slot*32 < %n : f32(2)
  *
@@ -8,18 +8,18 @@
  *     const f32 t_1 = thread + 32 < t_end ? x[x_at + thread + 32] : 0.0f;
  *
  * An address is base + lane + slot, in this order: the base has 64 bits, what a lane adds 32 where
- * all its values fit (cuda_numbers.c). Under a mask an address may be wild: the base is computed
+ * all its values fit (gpu_numbers.c). Under a mask an address may be wild: the base is computed
  * with arithmetic that wraps, and the element is only named where the mask holds.
  *
  * What all threads store alike to one place is written by the first, unless some load may read it
- * back without a synchronisation. Neighbours that move together are in cuda_packs.c. */
-#include "target/cuda_internal.h"
+ * back without a synchronisation. Neighbours that move together are in gpu_packs.c. */
+#include "target/gpu_internal.h"
 
 #include <string.h>
 
 /* ---- the parts of an address ---- */
 
-bool target_cuda_vector_is_alike(const target_cuda_access *access, int dimension) {
+bool target_gpu_vector_is_alike(const target_gpu_access *access, int dimension) {
     int operand = access->access->index[dimension].vector;
     const ir_op *op = operand >= 0 ? access->op->operands[operand]->definer : NULL;
     bool alike = op != NULL && op->opcode == IR_RENAME;
@@ -29,13 +29,13 @@ bool target_cuda_vector_is_alike(const target_cuda_access *access, int dimension
 }
 
 /* What all slots of a thread add: the row of its own program, say. */
-static const char *vector_of_lane(const target_cuda_access *s, int d) {
-    return target_cuda_vector_is_alike(s, d)
+static const char *vector_of_lane(const target_gpu_access *s, int d) {
+    return target_gpu_vector_is_alike(s, d)
                ? target_emit_name(s->e, s->op->operands[s->access->index[d].vector], 0)
                : NULL;
 }
 
-static const char *lane_of(const target_cuda_access *s) {
+static const char *lane_of(const target_gpu_access *s) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++) {
         const char *part = target_emit_sum(s->e, s->wild, vector_of_lane(s, d), s->lanes[d].name);
@@ -45,13 +45,13 @@ static const char *lane_of(const target_cuda_access *s) {
     return sum;
 }
 
-static const char *slot_of(const target_cuda_access *s, int slot) {
+static const char *slot_of(const target_gpu_access *s, int slot) {
     const char *sum = NULL;
     for (int d = 0; d < s->access->rank; d++) {
         const ir_index *index = &s->access->index[d];
         const char *part =
             target_emit_addend(s->e, ir_affine_at(&index->affine, (ir_position){.slot = slot}));
-        if (index->vector >= 0 && !target_cuda_vector_is_alike(s, d))
+        if (index->vector >= 0 && !target_gpu_vector_is_alike(s, d))
             part = target_emit_sum(
                 s->e, s->wild, target_emit_name(s->e, s->op->operands[index->vector], slot), part);
         sum = target_emit_sum(s->e, s->wild, sum,
@@ -61,7 +61,7 @@ static const char *slot_of(const target_cuda_access *s, int slot) {
 }
 
 /* A sum that several slots use is a variable. */
-static const char *hoist(target_cuda_access *s, const char *sum, const char *wanted) {
+static const char *hoist(target_gpu_access *s, const char *sum, const char *wanted) {
     if (s->slots < 2 || sum == NULL || target_emit_is_word(sum))
         return sum;
     const char *name =
@@ -70,23 +70,23 @@ static const char *hoist(target_cuda_access *s, const char *sum, const char *wan
     return name;
 }
 
-const char *target_cuda_offset(const target_cuda_access *access, int slot) {
-    const target_cuda_access *s = access;
+const char *target_gpu_offset(const target_gpu_access *access, int slot) {
+    const target_gpu_access *s = access;
     const char *sum = target_emit_sum(s->e, false, target_emit_sum(s->e, false, s->base, s->lane),
                                       slot_of(s, slot));
     return sum != NULL ? sum : "0";
 }
 
-const char *target_cuda_element(const target_cuda_access *access, int slot) {
-    return target_emit_text(access->e, "%s[%s]", access->pointer, target_cuda_offset(access, slot));
+const char *target_gpu_element(const target_gpu_access *access, int slot) {
+    return target_emit_text(access->e, "%s[%s]", access->pointer, target_gpu_offset(access, slot));
 }
 
 /* ---- guards ---- */
 
 /* The count of a range mask within the reach of the positions, where 32 bits hold that. */
-static void set_limit(target_cuda_access *s) {
+static void set_limit(target_gpu_access *s) {
     const ir_access *access = s->access;
-    s->mask = target_cuda_position_of(s->e, &access->mask_affine);
+    s->mask = target_gpu_position_of(s->e, &access->mask_affine);
     if (access->mask_kind != IR_MASK_RANGE || s->mask.name == NULL || s->mask.wide)
         return;
     int64_t least = 0, greatest = 0;
@@ -113,8 +113,8 @@ static void set_limit(target_cuda_access *s) {
                      target_emit_integer(s->e, least), target_emit_integer(s->e, greatest + 1));
 }
 
-const char *target_cuda_guard(const target_cuda_access *access, int slot) {
-    const target_cuda_access *s = access;
+const char *target_gpu_guard(const target_gpu_access *access, int slot) {
+    const target_gpu_access *s = access;
     target_emitter *e = s->e;
     if (s->access->mask_kind == IR_MASK_NONE)
         return NULL;
@@ -135,25 +135,26 @@ const char *target_cuda_guard(const target_cuda_access *access, int slot) {
 /* ---- what an access looks like ---- */
 
 /* The scratch of another group of the cluster. */
-static const char *scratch_of_block(target_cuda_access *s) {
+static const char *scratch_of_block(target_gpu_access *s) {
     target_emitter *e = s->e;
     const char *own = target_emit_name(e, s->op->operands[0], 0);
     if (s->access->block == 0)
         return own;
-    const char *type = target_cuda_memory_type(e, s->dtype);
+    const char *type = target_gpu_memory_type(s->dtype);
     const char *name = target_emit_fresh(e, target_emit_text(e, "%.32s_far", own));
-    target_emit_line(e, "%s *const %s = (%s *)cluster_memory(%s, (u32)(%s));", type, name, type,
-                     own, target_emit_name(e, s->op->operands[s->access->block], 0));
+    const char *block = target_emit_name(e, s->op->operands[s->access->block], 0);
+    target_emit_line(e, "%s *const %s = (%s *)%s;", type, name, type,
+                     target_gpu_spelling_of(e)->far_scratch(e, own, block));
     return name;
 }
 
-static target_cuda_access access_begin(target_emitter *e, const ir_op *op) {
+static target_gpu_access access_begin(target_emitter *e, const ir_op *op) {
     const ir_access *access = op->attributes.access;
     const ir_value *memory = op->operands[0];
-    target_cuda_access s = {.e = e, .op = op, .access = access, .dtype = memory->type.dtype};
+    target_gpu_access s = {.e = e, .op = op, .access = access, .dtype = memory->type.dtype};
     s.slots = ir_op_access_slots(op);
     s.scratch = memory->type.form == IR_FORM_SCRATCH;
-    s.wild = access->mask_kind != IR_MASK_NONE || target_cuda_is_guarded(op);
+    s.wild = access->mask_kind != IR_MASK_NONE || target_gpu_is_guarded(op);
     if (s.scratch) {
         s.pointer = scratch_of_block(&s);
     } else {
@@ -164,7 +165,7 @@ static target_cuda_access access_begin(target_emitter *e, const ir_op *op) {
             s.strides[d] = parameter->strides[d];
     }
     for (int d = 0; d < access->rank; d++)
-        s.lanes[d] = target_cuda_position_of(e, &access->index[d].affine);
+        s.lanes[d] = target_gpu_position_of(e, &access->index[d].affine);
     s.base = hoist(&s, target_emit_base(e, op, s.wild, s.strides), "at");
     s.lane = hoist(&s, lane_of(&s), "lane");
     set_limit(&s);
@@ -173,60 +174,60 @@ static target_cuda_access access_begin(target_emitter *e, const ir_op *op) {
 
 /* ---- loads ---- */
 
-const char *target_cuda_fill(const target_cuda_access *access, int slot) {
-    const target_cuda_access *s = access;
+const char *target_gpu_fill(const target_gpu_access *access, int slot) {
+    const target_gpu_access *s = access;
     if (s->access->fill >= 0)
         return target_emit_name(s->e, s->op->operands[s->access->fill], slot);
     return s->dtype == BASE_F32 ? "0.0f" : s->dtype == BASE_BOOL ? "false" : "0";
 }
 
-bool target_cuda_streams(const target_cuda_access *access) {
-    return access->access->policy == IR_POLICY_STREAM;
+bool target_gpu_streams(const target_gpu_access *access) {
+    return target_gpu_spelling_of(access->e)->streams && access->access->policy == IR_POLICY_STREAM;
 }
 
 /* `load_once_f32(x + (at))`, `store_once_f32(y + (at), value)`; `value` NULL: a load. */
-static const char *streaming(const target_cuda_access *s, int slot, const char *value) {
-    const char *type = target_cuda_memory_type(s->e, s->dtype), *at = target_cuda_offset(s, slot);
+static const char *streaming(const target_gpu_access *s, int slot, const char *value) {
+    const char *type = target_gpu_memory_type(s->dtype), *at = target_gpu_offset(s, slot);
     return value == NULL ? target_emit_text(s->e, "load_once_%s(%s + (%s))", type, s->pointer, at)
                          : target_emit_text(s->e, "store_once_%s(%s + (%s), %s)", type, s->pointer,
                                             at, value);
 }
 
-const char *target_cuda_loaded(const target_cuda_access *access, int slot) {
-    const target_cuda_access *s = access;
+const char *target_gpu_loaded(const target_gpu_access *access, int slot) {
+    const target_gpu_access *s = access;
     const char *element =
-        target_cuda_streams(s) ? streaming(s, slot, NULL) : target_cuda_element(s, slot);
-    const char *guard = target_cuda_guard(s, slot);
+        target_gpu_streams(s) ? streaming(s, slot, NULL) : target_gpu_element(s, slot);
+    const char *guard = target_gpu_guard(s, slot);
     if (s->dtype == BASE_BOOL)
         element = target_emit_text(s->e, "%s != 0", element);
     if (guard == NULL)
         return element;
-    return target_emit_text(s->e, "%s ? %s : %s", guard, element, target_cuda_fill(s, slot));
+    return target_emit_text(s->e, "%s ? %s : %s", guard, element, target_gpu_fill(s, slot));
 }
 
-void target_cuda_load(target_emitter *emitter, const ir_op *op) {
+void target_gpu_load(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
-    target_cuda_access s = access_begin(emitter, op);
+    target_gpu_access s = access_begin(emitter, op);
     target_emit_take_names(emitter, result, s.pointer);
-    int pack = target_cuda_pack(&s);
+    int pack = target_gpu_pack(&s);
     if (pack > 1) {
-        target_cuda_load_packs(&s, pack);
+        target_gpu_load_packs(&s, pack);
         return;
     }
     for (int slot = 0; slot < s.slots; slot++)
-        target_emit_define(emitter, result, slot, target_cuda_loaded(&s, slot));
+        target_emit_define(emitter, result, slot, target_gpu_loaded(&s, slot));
 }
 
 /* ---- stores ---- */
 
-const char *target_cuda_storing(const target_cuda_access *access, int slot) {
-    const target_cuda_access *s = access;
-    const char *guard = target_cuda_guard(s, slot);
+const char *target_gpu_storing(const target_gpu_access *access, int slot) {
+    const target_gpu_access *s = access;
+    const char *guard = target_gpu_guard(s, slot);
     const char *value = target_emit_name(s->e, ir_op_stored(s->op), slot);
     const char *storing =
-        target_cuda_streams(s)
+        target_gpu_streams(s)
             ? streaming(s, slot, value)
-            : target_emit_text(s->e, "%s = %s", target_cuda_element(s, slot), value);
+            : target_emit_text(s->e, "%s = %s", target_gpu_element(s, slot), value);
     return guard == NULL ? target_emit_text(s->e, "%s;", storing)
                          : target_emit_text(s->e, "if (%s) %s;", guard, storing);
 }
@@ -236,9 +237,9 @@ static bool is_alike(const ir_value *value) {
 }
 
 /* All threads would write the same, what and where. */
-static bool is_written_alike(const target_cuda_access *s) {
+static bool is_written_alike(const target_gpu_access *s) {
     const ir_op *op = s->op;
-    bool alike = target_cuda_of(s->e)->lanes > 1 && !target_cuda_is_guarded(op);
+    bool alike = target_gpu_of(s->e)->lanes > 1 && !target_gpu_is_guarded(op);
     for (int d = 0; d < s->access->rank; d++)
         alike = alike && s->lanes[d].name == NULL;
     for (int i = 1; i < op->operand_count; i++)
@@ -246,15 +247,15 @@ static bool is_written_alike(const target_cuda_access *s) {
     return alike;
 }
 
-static bool is_loaded(const target_cuda_access *s) {
-    return !s->scratch && target_cuda_of(s->e)->loaded[s->op->operands[0]->number];
+static bool is_loaded(const target_gpu_access *s) {
+    return !s->scratch && target_gpu_of(s->e)->loaded[s->op->operands[0]->number];
 }
 
 /* All threads write other values to one place: the last of them stands there, where a plan for one
  * thread says so. */
-static bool is_written_in_turn(const target_cuda_access *s) {
-    const target_cuda *cuda = target_cuda_of(s->e);
-    bool turns = cuda->one_thread && cuda->lanes > 1 && !target_cuda_is_guarded(s->op) &&
+static bool is_written_in_turn(const target_gpu_access *s) {
+    const target_gpu *gpu = target_gpu_of(s->e);
+    bool turns = gpu->one_thread && gpu->lanes > 1 && !target_gpu_is_guarded(s->op) &&
                  !is_alike(ir_op_stored(s->op));
     for (int d = 0; d < s->access->rank; d++)
         turns = turns && s->lanes[d].name == NULL && s->access->index[d].vector < 0;
@@ -262,26 +263,26 @@ static bool is_written_in_turn(const target_cuda_access *s) {
 }
 
 /* A slot of all lanes before the next one. */
-static void store_in_turn(const target_cuda_access *s) {
+static void store_in_turn(const target_gpu_access *s) {
     target_emitter *e = s->e;
     for (int slot = 0; slot < s->slots; slot++) {
         const char *turn = target_emit_fresh(e, "turn");
         target_emit_line(e, "for (i32 %s = 0; %s < %d; %s++) {", turn, turn,
-                         target_cuda_of(e)->lanes, turn);
+                         target_gpu_of(e)->lanes, turn);
         e->depth++;
         target_emit_line(e, "if (thread == %s) {", turn);
         e->depth++;
-        target_emit_line(e, "%s", target_cuda_storing(s, slot));
+        target_emit_line(e, "%s", target_gpu_storing(s, slot));
         e->depth--;
         target_emit_line(e, "}");
-        target_cuda_wait(e);
+        target_gpu_spelling_of(e)->wait(e, IR_SCOPE_GROUP);
         e->depth--;
         target_emit_line(e, "}");
     }
 }
 
-void target_cuda_store(target_emitter *emitter, const ir_op *op) {
-    target_cuda_access s = access_begin(emitter, op);
+void target_gpu_store(target_emitter *emitter, const ir_op *op) {
+    target_gpu_access s = access_begin(emitter, op);
     if (is_written_in_turn(&s)) {
         store_in_turn(&s);
         return;
@@ -291,11 +292,11 @@ void target_cuda_store(target_emitter *emitter, const ir_op *op) {
         target_emit_line(emitter, "if (thread == 0) {");
         emitter->depth++;
     }
-    int pack = target_cuda_pack(&s);
+    int pack = target_gpu_pack(&s);
     if (pack > 1)
-        target_cuda_store_packs(&s, pack);
+        target_gpu_store_packs(&s, pack);
     for (int slot = 0; pack == 1 && slot < s.slots; slot++)
-        target_emit_line(emitter, "%s", target_cuda_storing(&s, slot));
+        target_emit_line(emitter, "%s", target_gpu_storing(&s, slot));
     if (once) {
         emitter->depth--;
         target_emit_line(emitter, "}");

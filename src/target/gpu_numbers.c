@@ -7,58 +7,58 @@
  * it, and whether 32 bits hold it. Only where they do is it a 32-bit number. Each number stands
  * once, before the body; thread and lane are masked there where that is a power of two, so that the
  * back end sees their ranges. */
-#include "target/cuda_internal.h"
+#include "target/gpu_internal.h"
 
 #include <string.h>
 
-bool target_cuda_is_power(int64_t number) {
+bool target_gpu_is_power(int64_t number) {
     return number > 0 && (number & (number - 1)) == 0;
 }
 
-const char *target_cuda_number_of(target_emitter *emitter, const char *type, const char *wanted,
-                                  const char *text) {
-    target_cuda *cuda = target_cuda_of(emitter);
-    for (int64_t i = 0; i < cuda->number_count; i++)
-        if (strcmp(cuda->numbers[i].text, text) == 0 && strcmp(cuda->numbers[i].type, type) == 0)
-            return cuda->numbers[i].name;
-    target_cuda_number number = {type, target_emit_fresh(emitter, wanted), text};
-    BASE_PUSH(emitter->arena, cuda->numbers, cuda->number_count, cuda->number_capacity, number);
+const char *target_gpu_number_of(target_emitter *emitter, const char *type, const char *wanted,
+                                 const char *text) {
+    target_gpu *gpu = target_gpu_of(emitter);
+    for (int64_t i = 0; i < gpu->number_count; i++)
+        if (strcmp(gpu->numbers[i].text, text) == 0 && strcmp(gpu->numbers[i].type, type) == 0)
+            return gpu->numbers[i].name;
+    target_gpu_number number = {type, target_emit_fresh(emitter, wanted), text};
+    BASE_PUSH(emitter->arena, gpu->numbers, gpu->number_count, gpu->number_capacity, number);
     return number.name;
 }
 
 /* ---- affine forms ---- */
 
 /* The digit of a term, and what it is at most. */
-static const char *digit_of(const target_cuda *cuda, const ir_term *term, int64_t *most) {
-    const target_emitter *e = &cuda->emitter;
+static const char *digit_of(const target_gpu *gpu, const ir_term *term, int64_t *most) {
+    const target_emitter *e = &gpu->emitter;
     bool lane = term->holder == LAYOUT_LANE;
-    bool whole = lane && cuda->subgroup == cuda->lanes;
+    bool whole = lane && gpu->subgroup == gpu->lanes;
     const char *text = whole ? "thread" : lane ? "lane" : "subgroup";
-    *most = (lane ? cuda->subgroup : cuda->lanes / cuda->subgroup) - 1;
+    *most = (lane ? gpu->subgroup : gpu->lanes / gpu->subgroup) - 1;
     *most /= term->divide;
-    if (term->divide > 1 && target_cuda_is_power(term->divide))
+    if (term->divide > 1 && target_gpu_is_power(term->divide))
         text = target_emit_text(e, "%s >> %d", text, __builtin_ctzll((uint64_t)term->divide));
     else if (term->divide > 1)
         text = target_emit_text(e, "%s / %lld", text, (long long)term->divide);
     if (term->modulus == 0 || term->modulus > *most)
         return text;
     *most = term->modulus - 1;
-    if (target_cuda_is_power(term->modulus))
+    if (target_gpu_is_power(term->modulus))
         return target_emit_text(e, "%s & %lld", text, (long long)*most);
     return target_emit_text(e, strchr(text, '>') != NULL ? "(%s) %% %lld" : "%s %% %lld", text,
                             (long long)term->modulus);
 }
 
 /* The sum of the terms by lane and subgroup. */
-static const char *sum_of(const target_cuda *cuda, const ir_affine *affine, bool wide) {
-    const target_emitter *e = &cuda->emitter;
+static const char *sum_of(const target_gpu *gpu, const ir_affine *affine, bool wide) {
+    const target_emitter *e = &gpu->emitter;
     const char *sum = NULL;
     for (int i = 0; i < affine->count; i++) {
         const ir_term *term = &affine->terms[i];
         int64_t most;
         if (term->holder == LAYOUT_SLOT)
             continue;
-        const char *text = digit_of(cuda, term, &most);
+        const char *text = digit_of(gpu, term, &most);
         if (most == 0)
             continue;
         const char *stride = target_emit_integer(e, term->stride);
@@ -76,14 +76,14 @@ static const char *sum_of(const target_cuda *cuda, const ir_affine *affine, bool
 }
 
 /* Whether 32 bits hold the sum and everything on the way to it. */
-static bool is_narrow(const target_cuda *cuda, const ir_affine *affine) {
+static bool is_narrow(const target_gpu *gpu, const ir_affine *affine) {
     int64_t bound = 0;
     for (int i = 0; i < affine->count; i++) {
         const ir_term *term = &affine->terms[i];
         int64_t most;
         if (term->holder == LAYOUT_SLOT)
             continue;
-        digit_of(cuda, term, &most);
+        digit_of(gpu, term, &most);
         if (most > 0 && (term->stride > INT32_MAX / most || term->stride < -INT32_MAX / most))
             return false;
         bound += most * (term->stride < 0 ? -term->stride : term->stride);
@@ -103,20 +103,20 @@ static int64_t divisor_of(int64_t a, int64_t b) {
 }
 
 /* The form without its slots at a thread. */
-static int64_t value_at(const target_cuda *cuda, const ir_affine *affine, int64_t thread) {
-    return ir_affine_at(affine, ir_module_position(cuda->emitter.module, thread, 0));
+static int64_t value_at(const target_gpu *gpu, const ir_affine *affine, int64_t thread) {
+    return ir_affine_at(affine, ir_module_position(gpu->emitter.module, thread, 0));
 }
 
-target_cuda_position target_cuda_position_of(target_emitter *emitter, const ir_affine *affine) {
-    target_cuda *cuda = target_cuda_of(emitter);
-    target_cuda_position position = {0};
+target_gpu_position target_gpu_position_of(target_emitter *emitter, const ir_affine *affine) {
+    target_gpu *gpu = target_gpu_of(emitter);
+    target_gpu_position position = {0};
     bool product = true, zero = true;
     if (!ir_affine_uses(affine, LAYOUT_LANE) && !ir_affine_uses(affine, LAYOUT_SUBGROUP))
         return position;
-    position.wide = !is_narrow(cuda, affine);
-    int64_t stride = cuda->lanes > 1 ? value_at(cuda, affine, 1) : 0;
-    for (int64_t t = 0; t < cuda->lanes; t++) {
-        int64_t value = value_at(cuda, affine, t);
+    position.wide = !is_narrow(gpu, affine);
+    int64_t stride = gpu->lanes > 1 ? value_at(gpu, affine, 1) : 0;
+    for (int64_t t = 0; t < gpu->lanes; t++) {
+        int64_t value = value_at(gpu, affine, t);
         zero = zero && value == 0;
         product = product && !position.wide && value == t * stride;
         position.factor = position.wide ? 1 : divisor_of(position.factor, value);
@@ -124,14 +124,14 @@ target_cuda_position target_cuda_position_of(target_emitter *emitter, const ir_a
         position.greatest = value > position.greatest ? value : position.greatest;
     }
     if (zero)
-        return (target_cuda_position){0};
+        return (target_gpu_position){0};
     const char *text =
         product && stride == 1 ? "thread"
         : product ? target_emit_text(emitter, "thread * %s", target_emit_integer(emitter, stride))
-                  : sum_of(cuda, affine, position.wide);
+                  : sum_of(gpu, affine, position.wide);
     bool named = strchr(text, ' ') == NULL; /* a number of the thread itself */
     position.name =
-        named ? text : target_cuda_number_of(emitter, position.wide ? "i64" : "i32", "at", text);
+        named ? text : target_gpu_number_of(emitter, position.wide ? "i64" : "i32", "at", text);
     return position;
 }
 
@@ -139,7 +139,7 @@ target_cuda_position target_cuda_position_of(target_emitter *emitter, const ir_a
 
 /* Columns that move their bits by the same distance are one shift:
  * (lane & 3) << 1 ^ lane >> 2 */
-const char *target_cuda_columns(const target_emitter *emitter, const ir_list *columns) {
+const char *target_gpu_columns(const target_emitter *emitter, const ir_list *columns) {
     const char *sum = NULL;
     for (int distance = -62; distance < 63; distance++) {
         uint64_t bits = 0;
@@ -160,22 +160,10 @@ const char *target_cuda_columns(const target_emitter *emitter, const ir_list *co
 
 /* ---- the thread ---- */
 
-const char *target_cuda_warp_mask(target_emitter *emitter) {
-    int lanes = target_cuda_of(emitter)->lanes;
-    unsigned rest = (1u << lanes % CUDA_WARP) - 1;
-    if (lanes % CUDA_WARP == 0)
-        return "0xffffffffu";
-    if (lanes < CUDA_WARP)
-        return target_emit_text(emitter, "0x%xu", rest);
-    return target_cuda_number_of(emitter, "u32", "warp",
-                                 target_emit_text(emitter, "thread < %d ? 0xffffffffu : 0x%xu",
-                                                  lanes - lanes % CUDA_WARP, rest));
-}
-
 /* A number below `count` that is thread / divide % count. */
 static void declare(base_text *out, const char *name, int divide, int count, bool last) {
     base_text_format(out, "    const i32 %s = thread", name);
-    if (divide > 1 && target_cuda_is_power(divide))
+    if (divide > 1 && target_gpu_is_power(divide))
         base_text_format(out, " >> %d", __builtin_ctz((unsigned)divide));
     else if (divide > 1)
         base_text_format(out, " / %d", divide);
@@ -184,14 +172,13 @@ static void declare(base_text *out, const char *name, int divide, int count, boo
     base_text_string(out, ";\n");
 }
 
-void target_cuda_declare_numbers(target_emitter *emitter, const target_names *used,
-                                 base_text *out) {
-    const target_cuda *cuda = target_cuda_of(emitter);
+void target_gpu_declare_numbers(target_emitter *emitter, const target_names *used, base_text *out) {
+    const target_gpu *gpu = target_gpu_of(emitter);
     base_text numbers;
     base_text_init(&numbers, emitter->arena);
-    for (int64_t i = 0; i < cuda->number_count; i++)
-        base_text_format(&numbers, "    const %s %s = %s;\n", cuda->numbers[i].type,
-                         cuda->numbers[i].name, cuda->numbers[i].text);
+    for (int64_t i = 0; i < gpu->number_count; i++)
+        base_text_format(&numbers, "    const %s %s = %s;\n", gpu->numbers[i].type,
+                         gpu->numbers[i].name, gpu->numbers[i].text);
     target_names all;
     target_names_init(&all, emitter->arena);
     target_names_scan(&all, numbers.bytes);
@@ -199,13 +186,14 @@ void target_cuda_declare_numbers(target_emitter *emitter, const target_names *us
     bool subgroup = target_names_has(used, "subgroup", 8) || target_names_has(&all, "subgroup", 8);
     bool thread = lane || subgroup || target_names_has(used, "thread", 6) ||
                   target_names_has(&all, "thread", 6);
-    if (thread && target_cuda_is_power(cuda->lanes))
-        base_text_format(out, "    const i32 thread = (i32)(threadIdx.x & %d);\n", cuda->lanes - 1);
+    if (thread && target_gpu_is_power(gpu->lanes))
+        base_text_format(out, "    const i32 thread = (i32)(%s & %d);\n", gpu->spelling->thread,
+                         gpu->lanes - 1);
     else if (thread)
-        base_text_string(out, "    const i32 thread = (i32)threadIdx.x;\n");
+        base_text_format(out, "    const i32 thread = (i32)%s;\n", gpu->spelling->thread);
     if (lane)
-        declare(out, "lane", 1, cuda->subgroup, cuda->subgroup == cuda->lanes);
+        declare(out, "lane", 1, gpu->subgroup, gpu->subgroup == gpu->lanes);
     if (subgroup)
-        declare(out, "subgroup", cuda->subgroup, 0, true);
+        declare(out, "subgroup", gpu->subgroup, 0, true);
     base_text_string(out, numbers.length > 0 ? numbers.bytes : "");
 }

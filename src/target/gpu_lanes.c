@@ -1,14 +1,13 @@
-/* Lanes in CUDA: values that go from thread to thread, and synchronisation.
+/* Lanes that are threads: values that go from one to another, and synchronisation.
  *
  *     %b = combine max %a lanes=(2)     const f32 other = shuffle_xor_f32(a, warp, 2);
  *                                       const f32 b = (lane & 2) != 0 ? maximum_f32(other, a)
  *                                                                     : maximum_f32(a, other);
  *
- * A subgroup lies in one warp, which exchanges registers, or is two of them, which go through
- * scratch. The lower lane stands left where the order shows in the bits; sums and products do not
- * show it. Masks name the lanes that are there and no others. Slots of less than 32 bits that come
- * from the same lane travel together. */
-#include "target/cuda_internal.h"
+ * A subgroup of threads in lock step exchanges registers, any other goes through scratch. The lower
+ * lane stands left where the order shows in the bits; sums and products do not show it. Slots of
+ * less than 32 bits that come from the same lane travel together. */
+#include "target/gpu_internal.h"
 
 #include "ir/print.h"
 
@@ -16,18 +15,15 @@
 
 /* ---- numbers ---- */
 
-/* Groups of a cluster are neighbours in the grid. */
-void target_cuda_block(target_emitter *emitter, const ir_op *op) {
-    if (emitter->module->cluster > 1)
-        target_emit_alias(emitter, op->results[0],
-                          target_cuda_number_of(emitter, "i64", "block", "cluster_block()"));
-    else
-        target_emit_alias(emitter, op->results[0], "0");
+void target_gpu_block(target_emitter *emitter, const ir_op *op) {
+    bool cluster = emitter->module->cluster > 1;
+    target_emit_alias(emitter, op->results[0],
+                      cluster ? target_gpu_spelling_of(emitter)->block_number(emitter) : "0");
 }
 
-void target_cuda_iota(target_emitter *emitter, const ir_op *op) {
+void target_gpu_iota(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
-    target_cuda_position position = target_cuda_position_of(emitter, &op->attributes.affine);
+    target_gpu_position position = target_gpu_position_of(emitter, &op->attributes.affine);
     target_emit_take_names(emitter, result, NULL);
     for (int s = 0; s < ir_type_slot_count(&result->type); s++) {
         int64_t offset = ir_affine_at(&op->attributes.affine, (ir_position){.slot = s});
@@ -48,33 +44,26 @@ typedef struct lane_source {
     const char *number; /* of the lane */
 } lane_source;
 
-static bool is_within_warp(const target_emitter *e) {
-    return ir_module_subgroup_lanes(e->module) <= CUDA_WARP;
+static bool is_in_lock_step(const target_emitter *e) {
+    return ir_module_subgroup_lanes(e->module) <= target_gpu_spelling_of(e)->lock_step;
 }
 
 /* The value of another lane, as an expression: through scratch after lines that bring it there. */
 static const char *moved(target_emitter *e, base_dtype dtype, const char *value,
                          lane_source source) {
-    const target_cuda *cuda = target_cuda_of(e);
-    const char *type = e->dialect->type(e, dtype, false);
-    if (is_within_warp(e)) {
-        const char *mask = target_cuda_warp_mask(e);
-        if (source.number == NULL)
-            return target_emit_text(e, "shuffle_xor_%s(%s, %s, %lld)", type, value, mask,
-                                    (long long)source.turned);
-        return target_emit_text(e, "shuffle_%s(%s, %s, %s, %d)", type, value, mask, source.number,
-                                cuda->subgroup);
-    }
-    target_cuda_wait(e);
-    target_emit_line(e, "((%s *)%s)[thread] = %s;", type, cuda->exchange, value);
-    target_cuda_wait(e);
+    const target_gpu *gpu = target_gpu_of(e);
+    if (is_in_lock_step(e))
+        return gpu->spelling->shuffle(e, dtype, value, source.turned, source.number);
+    const char *cells = target_emit_text(e, "((%s%s *)%s)", gpu->spelling->scratch_space,
+                                         target_gpu_type(dtype), gpu->exchange);
+    gpu->spelling->wait(e, IR_SCOPE_GROUP);
+    target_emit_line(e, "%s[thread] = %s;", cells, value);
+    gpu->spelling->wait(e, IR_SCOPE_GROUP);
     if (source.number == NULL)
-        return target_emit_text(e, "((%s *)%s)[thread ^ %lld]", type, cuda->exchange,
-                                (long long)source.turned);
-    const char *first = cuda->subgroup == cuda->lanes
-                            ? ""
-                            : target_emit_text(e, "subgroup * %d + ", cuda->subgroup);
-    return target_emit_text(e, "((%s *)%s)[%s(%s)]", type, cuda->exchange, first, source.number);
+        return target_emit_text(e, "%s[thread ^ %lld]", cells, (long long)source.turned);
+    const char *first =
+        gpu->subgroup == gpu->lanes ? "" : target_emit_text(e, "subgroup * %d + ", gpu->subgroup);
+    return target_emit_text(e, "%s[%s(%s)]", cells, first, source.number);
 }
 
 /* A variable with the value of another lane. */
@@ -142,7 +131,7 @@ static ir_list masks_of(const target_emitter *e, const ir_op *op) {
     return list;
 }
 
-void target_cuda_combine(target_emitter *emitter, const ir_op *op) {
+void target_gpu_combine(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
     ir_list masks = masks_of(emitter, op);
     target_emit_take_names(emitter, result, ir_monoid_describe(op->attributes.monoid)->text);
@@ -172,9 +161,9 @@ static int64_t constant_of(const ir_op *op, int slot) {
 static lane_source source_of(target_emitter *e, const ir_op *op, int64_t constant) {
     if (is_identity(&op->attributes.lanes))
         return (lane_source){.turned = constant};
-    const char *columns = target_cuda_columns(e, &op->attributes.lanes);
+    const char *columns = target_gpu_columns(e, &op->attributes.lanes);
     const char *number =
-        strcmp(columns, "0") == 0 ? NULL : target_cuda_number_of(e, "i32", "source", columns);
+        strcmp(columns, "0") == 0 ? NULL : target_gpu_number_of(e, "i32", "source", columns);
     if (number == NULL)
         number = target_emit_integer(e, constant);
     else if (constant != 0)
@@ -223,7 +212,7 @@ static void move_together(target_emitter *e, const ir_op *op, const int *slots, 
     }
 }
 
-void target_cuda_shuffle(target_emitter *emitter, const ir_op *op) {
+void target_gpu_shuffle(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
     int count = ir_type_slot_count(&result->type), slots[4];
     bool *done = BASE_NEW_ARRAY(emitter->arena, bool, count);
@@ -250,13 +239,15 @@ void target_cuda_shuffle(target_emitter *emitter, const ir_op *op) {
 
 /* Whether an odd number of these bits of the lane's number are set. */
 static const char *parity(target_emitter *e, int64_t bits) {
-    const char *form =
-        target_cuda_is_power(bits) ? "(lane & %lld) != 0" : "(__popc(lane & %lld) & 1) != 0";
-    return target_cuda_number_of(e, "bool", "turns", target_emit_text(e, form, (long long)bits));
+    const char *text = target_emit_text(e, "lane & %lld", (long long)bits);
+    text = target_gpu_is_power(bits) ? target_emit_text(e, "(%s) != 0", text)
+                                     : target_emit_text(e, "(%s(%s) & 1) != 0",
+                                                        target_gpu_spelling_of(e)->popcount, text);
+    return target_gpu_number_of(e, "bool", "turns", text);
 }
 
 /* Slot s ^ M*l, one bit of the slot's number after the other. */
-void target_cuda_xorslot(target_emitter *emitter, const ir_op *op) {
+void target_gpu_xorslot(target_emitter *emitter, const ir_op *op) {
     target_emitter *e = emitter;
     const ir_value *result = op->results[0];
     const ir_list *columns = &op->attributes.lanes;
@@ -286,27 +277,12 @@ void target_cuda_xorslot(target_emitter *emitter, const ir_op *op) {
 }
 
 /* All lanes hold it: each takes its own. */
-void target_cuda_uniform(target_emitter *emitter, const ir_op *op) {
+void target_gpu_uniform(target_emitter *emitter, const ir_op *op) {
     const char *name = target_emit_name(emitter, op->operands[0], 0);
     target_emit_take_names(emitter, op->results[0], NULL);
     target_emit_define(emitter, op->results[0], 0, name);
 }
 
-/* ---- synchronisation ---- */
-
-void target_cuda_wait(target_emitter *emitter) {
-    if (target_cuda_of(emitter)->lanes <= CUDA_WARP)
-        target_emit_line(emitter, "__syncwarp(%s);", target_cuda_warp_mask(emitter));
-    else
-        target_emit_line(emitter, "__syncthreads();");
-}
-
-void target_cuda_sync(target_emitter *emitter, const ir_op *op) {
-    ir_scope scope = op->attributes.scope;
-    if (scope == IR_SCOPE_CLUSTER && emitter->module->cluster > 1)
-        target_emit_line(emitter, "cluster_wait();");
-    else if (scope == IR_SCOPE_SUBGROUP && is_within_warp(emitter))
-        target_emit_line(emitter, "__syncwarp(%s);", target_cuda_warp_mask(emitter));
-    else
-        target_cuda_wait(emitter);
+void target_gpu_sync(target_emitter *emitter, const ir_op *op) {
+    target_gpu_spelling_of(emitter)->wait(emitter, op->attributes.scope);
 }
