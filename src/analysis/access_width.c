@@ -130,7 +130,7 @@ int analysis_access_width_on(const machine *device, const ir_module *module,
     analysis_access_width most = analysis_access_width_find(module, axes, digits, op);
     const ir_access *access = op->attributes.access;
     bool range = access->rank > 0 && access->index[access->rank - 1].kind == IR_INDEX_RANGE;
-    if (device == NULL || device->row_subgroups == 1)
+    if (device == NULL || !device->lanes_are_threads)
         return most.lanes > 1 || !range ? most.lanes : most.slots;
     int64_t bytes = base_dtype_size(op->operands[0]->type.dtype);
     while (most.slots > 1 && most.slots * bytes > MACHINE_ACCESS_BYTES)

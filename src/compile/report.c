@@ -287,7 +287,7 @@ compile_report *compile_report_make(base_arena *arena, const machine *device, co
                                .log = log,
                                .threads = thread->lanes,
                                .subgroups = ir_module_subgroups(thread),
-                               .by_team = strcmp(device->target, "cpu") == 0,
+                               .by_team = !device->lanes_are_threads,
                                .groups = groups.bytes};
     state.axes = analysis_axes_find(arena, tile);
     add_values(&state, &tile->body);

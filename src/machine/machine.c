@@ -157,6 +157,7 @@ static const machine machines[] = {
      .subgroup = 32,
      .compiler_flags = "-arch=sm_80",
      .lanes_limit = 1024,
+     .lanes_are_threads = true,
      .row_subgroups = 8,
      .native_math = true,
      .scratch_bytes = KIB(163),
@@ -186,6 +187,7 @@ static const machine machines[] = {
      .subgroup = 32,
      .compiler_flags = "-arch=sm_90a",
      .lanes_limit = 1024,
+     .lanes_are_threads = true,
      .row_subgroups = 8,
      .native_math = true,
      .scratch_bytes = KIB(227),
@@ -215,6 +217,7 @@ static const machine machines[] = {
      .subgroup = 32,
      .compiler_flags = "",
      .lanes_limit = 1024,
+     .lanes_are_threads = true,
      .row_subgroups = 8,
      .scratch_bytes = KIB(32),
      .costs = {.shuffle = 2,
@@ -231,6 +234,7 @@ static const machine machines[] = {
      .subgroup = 32,
      .compiler_flags = "",
      .lanes_limit = 1024,
+     .lanes_are_threads = true,
      .row_subgroups = 8,
      .scratch_bytes = KIB(32),
      .costs = {.shuffle = 2,
@@ -255,6 +259,11 @@ const machine *machine_find(const char *name) {
 
 const machine *machine_at(int index) {
     return index >= 0 && index < MACHINE_COUNT ? &machines[index] : NULL;
+}
+
+bool machine_runs_in_step(const char *name) {
+    const machine *found = name != NULL ? machine_find(name) : NULL;
+    return found != NULL && !found->lanes_are_threads;
 }
 
 const machine *machine_host(void) {

@@ -35,6 +35,9 @@ typedef struct machine {
     int subgroup;       /* lanes that run in lock step: f32 elements of a vector register */
     const char *compiler_flags; /* separated by single spaces; "" for none */
     int lanes_limit;            /* lanes of one group at most */
+    /* Each lane is a thread of its own (a GPU). Else a whole group is one thread: its lanes are the
+     * elements of vector registers, and all of them run in lock step (a cpu). */
+    bool lanes_are_threads;
     int row_subgroups;     /* subgroups of a group that run side by side, for one row at most */
     bool native_math;      /* its target has the native forms of ir/native.def */
     int64_t scratch_bytes; /* scratch that one group can have */
@@ -46,6 +49,9 @@ typedef struct machine {
 const machine *machine_find(const char *name);
 /* The table, for messages and docs: machine_at(i) is NULL past the end. */
 const machine *machine_at(int index);
+/* Whether all lanes of a group run in lock step on the machine of this name. False where there is
+ * no such machine, or the name is NULL. */
+bool machine_runs_in_step(const char *name);
 /* The best cpu machine that this process runs on (asks the processor, not the environment). */
 const machine *machine_host(void);
 

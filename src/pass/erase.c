@@ -11,8 +11,6 @@
 #include "pass/pass.h"
 #include "pass/simplify.h"
 
-#include <string.h>
-
 static bool erase_region(ir_module *module, ir_region *region, pass_log *log) {
     bool changed = false;
     for (ir_op *op = region->first, *next; op != NULL; op = next) {
@@ -34,7 +32,7 @@ static bool erase_region(ir_module *module, ir_region *region, pass_log *log) {
 pass_result pass_erase(ir_module *module, pass_context *context) {
     pass_log unread = {0};
     pass_log *log = context->log != NULL ? context->log : &unread;
-    if (context->machine == NULL || strcmp(context->machine->target, "cpu") != 0 ||
+    if (context->machine == NULL || context->machine->lanes_are_threads ||
         !erase_region(module, &module->body, log))
         return PASS_SAME;
     return pass_canonicalise(module, context) == PASS_FAILED ? PASS_FAILED : PASS_CHANGED;

@@ -223,7 +223,7 @@ void map_check_meetings(map_state *state) {
         spread = spread || (!axis->is_program && threads > 1);
         copied[i] = !axis->is_program && is_spread(&axis->digits) && threads < lanes;
     }
-    bool in_step = device == NULL || device->row_subgroups == 1;
+    bool in_step = device == NULL || !device->lanes_are_threads;
     if (spread && !in_step && !state->failed &&
         analysis_meetings_find(module->arena, module, &state->axes, copied, &first, &second))
         map_fail(state, second->location, "plan-lanes",

@@ -11,8 +11,6 @@
  */
 #include "pass/syncs_internal.h"
 
-#include <string.h>
-
 static bool value_is_alike(const ir_value *value) {
     return value->type.form != IR_FORM_SLOTS || value->scope >= IR_SCOPE_GROUP;
 }
@@ -43,8 +41,7 @@ static bool note_use(void *pointer, ir_op *op) {
 }
 
 const bool *syncs_tensors_find(ir_module *module) {
-    const machine *planned = module->machine != NULL ? machine_find(module->machine) : NULL;
-    bool in_step = module->lanes <= 1 || (planned != NULL && strcmp(planned->target, "cpu") == 0);
+    bool in_step = module->lanes <= 1 || machine_runs_in_step(module->machine);
     tensor_uses uses = {BASE_NEW_ARRAY(module->arena, bool, module->next_value + 1),
                         BASE_NEW_ARRAY(module->arena, bool, module->next_value + 1)};
     ir_region_walk(&module->body, note_use, &uses);

@@ -103,7 +103,7 @@ planner_admission planner_admit(const planner_state *state) {
     found.first = divergent;
     if (found.widths == 0)
         found.row = PLANNER_NO_ELEMENTS;
-    else if (state->machine->row_subgroups > 1 &&
+    else if (state->machine->lanes_are_threads &&
              analysis_meetings_find(state->arena, module, &state->axes, NULL, &found.first,
                                     &found.second))
         found.row = PLANNER_LANES_MEET;

@@ -36,8 +36,8 @@ const char *planner_keeping_name(planner_keeping keeping) {
     return (unsigned)keeping < PLANNER_KEEPING_COUNT ? names[keeping] : NULL;
 }
 
-static bool runs_teams(const planner_program *program) {
-    return program->state->machine->row_subgroups > 1;
+static bool lanes_are_threads(const planner_program *program) {
+    return program->state->machine->lanes_are_threads;
 }
 
 static bool is_power(int64_t value) {
@@ -131,7 +131,7 @@ static planner_candidate standard_team(const planner_program *program, int64_t p
 }
 
 static planner_candidate standard_of(const planner_program *program, int64_t parts) {
-    if (runs_teams(program))
+    if (lanes_are_threads(program))
         return standard_team(program, parts);
     planner_candidate c = {.lanes = program->state->machine->subgroup,
                            .subgroups = 1,
@@ -264,7 +264,7 @@ static bool refuse_lanes(const planner_program *program, const planner_candidate
     int64_t subgroup = program->state->machine->subgroup;
     (void)limit;
     *found = planner_candidate_workers(c);
-    if (!runs_teams(program))
+    if (!lanes_are_threads(program))
         return c->lanes != subgroup || c->subgroups != 1;
     return c->lanes < 1 || c->lanes > subgroup || !is_power(c->lanes) || c->subgroups < 1 ||
            (c->subgroups > 1 && c->lanes != subgroup);
@@ -281,7 +281,7 @@ static bool refuse_vector(const planner_program *program, const planner_candidat
                           int64_t *found, int64_t *limit) {
     (void)limit;
     *found = c->vector;
-    return c->vector > (runs_teams(program) ? MOST_VECTOR : 1) || !is_power(c->vector);
+    return c->vector > (lanes_are_threads(program) ? MOST_VECTOR : 1) || !is_power(c->vector);
 }
 
 static bool refuse_unroll(const planner_program *program, const planner_candidate *c,
@@ -297,7 +297,7 @@ static bool refuse_packed(const planner_program *program, const planner_candidat
                           int64_t *found, int64_t *limit) {
     (void)limit;
     *found = c->packed;
-    return !is_power(c->packed) || (c->packed > 1 && !runs_teams(program));
+    return !is_power(c->packed) || (c->packed > 1 && !lanes_are_threads(program));
 }
 
 static bool refuse_sharing(const planner_program *program, const planner_candidate *c,
@@ -385,7 +385,7 @@ static bool refuse_parts_split(const planner_program *program, const planner_can
 /* Where registers are not documented all tiles count together; else what lives at one time. */
 static bool refuse_budget(const planner_program *program, const planner_candidate *c,
                           int64_t *found, int64_t *limit) {
-    if (!runs_teams(program))
+    if (!lanes_are_threads(program))
         return false;
     *limit = planner_budget(program->state->machine, planner_candidate_workers(c) * c->packed);
     *found = c->kept_slots;
@@ -401,14 +401,14 @@ static bool refuse_registers(const planner_program *program, const planner_candi
     *limit = registers / threads / REGISTERS_TOGETHER * REGISTERS_TOGETHER - OWN_REGISTERS;
     *limit = *limit > 1 ? *limit : 1;
     *found = c->live_slots;
-    return runs_teams(program) && registers > 0 && *found > *limit;
+    return lanes_are_threads(program) && registers > 0 && *found > *limit;
 }
 
 static bool refuse_scratch(const planner_program *program, const planner_candidate *c,
                            int64_t *found, int64_t *limit) {
     *limit = program->state->machine->scratch_bytes;
     *found = planner_candidate_scratch(c);
-    return runs_teams(program) && *found > *limit;
+    return lanes_are_threads(program) && *found > *limit;
 }
 
 static rule_function *const rules[] = {

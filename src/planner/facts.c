@@ -42,7 +42,7 @@ typedef struct facts_state {
 /* Elements of one access of a worker. */
 static int64_t width_of(const facts_state *s, const planner_access *access) {
     int64_t width = 1;
-    if (s->program->state->machine->row_subgroups == 1)
+    if (!s->program->state->machine->lanes_are_threads)
         return 1;
     while (width * 2 <= access->run && width * 2 <= s->candidate->vector &&
            width * 2 * access->bytes <= MACHINE_ACCESS_BYTES)
@@ -52,7 +52,7 @@ static int64_t width_of(const facts_state *s, const planner_access *access) {
 
 /* On a cpu one access moves a register of lanes, where those are neighbours in memory. */
 static int64_t each_lane(const facts_state *s, const planner_access *access) {
-    bool registers = s->program->state->machine->row_subgroups == 1;
+    bool registers = !s->program->state->machine->lanes_are_threads;
     return registers && access->run < s->candidate->lanes ? s->candidate->lanes / access->run : 1;
 }
 

@@ -325,8 +325,8 @@ static ir_plan *plan_row(planner_state *state, planner_family family,
     report->model = choose_model(program, options, standard);
     report->coefficients = options->coefficients;
     bool free = planner_setting_is_free(setting);
-    bool teams = state->machine->row_subgroups > 1 && family == PLANNER_AUTOMATIC;
-    bool searches = teams || options->all || options->model_given;
+    bool gpu = state->machine->lanes_are_threads && family == PLANNER_AUTOMATIC;
+    bool searches = gpu || options->all || options->model_given;
     bool parts = family == PLANNER_AUTOMATIC && planner_parts_are_wanted(program, report->model);
     if (!searches && free && !parts)
         return planner_candidate_plan(program, standard);

@@ -170,15 +170,15 @@ static choice_list powers(int64_t most, int64_t fixed) {
     return list;
 }
 
-static bool runs_teams(const search_state *s) {
-    return s->program->state->machine->row_subgroups > 1;
+static bool lanes_are_threads(const search_state *s) {
+    return s->program->state->machine->lanes_are_threads;
 }
 
 static choice_list list_workers(const search_state *s) {
     const machine *device = s->program->state->machine;
     const planner_setting *setting = s->setting;
     choice_list list = {0};
-    if (setting->workers != 0 || setting->subgroups != 0 || !runs_teams(s)) {
+    if (setting->workers != 0 || setting->subgroups != 0 || !lanes_are_threads(s)) {
         int64_t subgroups = setting->subgroups != 0 ? setting->subgroups : 1;
         list_add(&list, setting->workers != 0 ? setting->workers : subgroups * device->subgroup);
         return list;
@@ -197,7 +197,7 @@ static choice_list list_packed(const search_state *s, int64_t workers) {
     int64_t fills = program->state->machine->subgroup / workers;
     choice_list list = powers(1, s->setting->packed);
     bool alone = fills == 0 && program->device.registers == 0;
-    if (s->setting->packed != 0 || !runs_teams(s) || alone ||
+    if (s->setting->packed != 0 || !lanes_are_threads(s) || alone ||
         program->packing != PLANNER_NO_OBSTACLE)
         return list;
     for (int64_t p = fills > 1 ? fills : 2;
@@ -246,7 +246,7 @@ static void add_form(search_state *s, planner_candidate form) {
 
 static void add_forms(search_state *s, planner_candidate form) {
     const planner_setting *setting = s->setting;
-    choice_list unrolls = powers(runs_teams(s) ? 4 : 8, setting->unroll);
+    choice_list unrolls = powers(lanes_are_threads(s) ? 4 : 8, setting->unroll);
     form.unroll = 1;
     if (setting->stepped != 1 && setting->unroll <= 1)
         add_form(s, form);
@@ -440,7 +440,7 @@ static void list_part_forms(search_state *s, const planner_candidate *standard,
                             choice_list *workers, choice_list *vectors) {
     const planner_setting *setting = s->setting;
     int64_t most = s->program->state->machine->lanes_limit;
-    if (setting->workers != 0 || setting->subgroups != 0 || !runs_teams(s))
+    if (setting->workers != 0 || setting->subgroups != 0 || !lanes_are_threads(s))
         *workers = list_workers(s);
     else
         for (int64_t w = standard->lanes * standard->subgroups; w <= most; w *= 2)
@@ -448,7 +448,7 @@ static void list_part_forms(search_state *s, const planner_candidate *standard,
     if (setting->vector != 0)
         list_add(vectors, setting->vector);
     else
-        for (int64_t v = standard->vector; v <= (runs_teams(s) ? 8 : 1); v *= 2)
+        for (int64_t v = standard->vector; v <= (lanes_are_threads(s) ? 8 : 1); v *= 2)
             list_add(vectors, v);
 }
 
@@ -513,7 +513,7 @@ static void look_at_parts(search_state *s) {
 static void add_rows(search_state *s) {
     int64_t subgroup = s->program->state->machine->subgroup;
     choice_list workers = list_workers(s);
-    choice_list vectors = powers(runs_teams(s) ? 8 : 1, s->setting->vector);
+    choice_list vectors = powers(lanes_are_threads(s) ? 8 : 1, s->setting->vector);
     for (int w = 0; w < workers.count; w++) {
         choice_list packed = list_packed(s, workers.value[w]);
         for (int v = 0; v < vectors.count; v++)

@@ -176,14 +176,14 @@ static int64_t reach_of(const planner_program *program, const ir_op *op, int dim
 /* The runs of slots, or of lanes where those are one register, that the access has. */
 static int run_of(const planner_program *program, const ir_op *op) {
     const planner_state *state = program->state;
-    bool teams = state->machine->row_subgroups > 1;
+    bool threads = state->machine->lanes_are_threads;
     layout_axis trial[] = {
         {.count = 1, .digits = {{.holder = LAYOUT_STEP}}},
         {.count = 3,
-         .digits = {{.holder = teams ? LAYOUT_SLOT : LAYOUT_LANE,
-                     .radix = teams ? TRIAL_SLOTS : state->machine->subgroup},
-                    {.holder = teams ? LAYOUT_LANE : LAYOUT_SLOT,
-                     .radix = teams ? state->machine->subgroup : 4},
+         .digits = {{.holder = threads ? LAYOUT_SLOT : LAYOUT_LANE,
+                     .radix = threads ? TRIAL_SLOTS : state->machine->subgroup},
+                    {.holder = threads ? LAYOUT_LANE : LAYOUT_SLOT,
+                     .radix = threads ? state->machine->subgroup : 4},
                     {.holder = LAYOUT_STEP}}},
         {.count = 1, .digits = {{.holder = LAYOUT_GROUP}}},
     };
@@ -193,7 +193,7 @@ static int run_of(const planner_program *program, const ir_op *op) {
         digits[i] = &trial[state->axes.axes[i].is_program ? 2 : i == state->lane_axis];
     analysis_access_width width =
         analysis_access_width_find(state->module, &state->axes, digits, op);
-    return teams ? width.slots : width.lanes;
+    return threads ? width.slots : width.lanes;
 }
 
 static planner_access *access_make(planner_program *program, const ir_op *op) {

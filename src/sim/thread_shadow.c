@@ -93,9 +93,7 @@ void sim_shadow_begin(sim_team *team) {
         team->atom_of = team->class_of[IR_SCOPE_LANE];
     }
     number_blocks(team);
-    const machine *planned =
-        team->module->machine != NULL ? machine_find(team->module->machine) : NULL;
-    team->one_thread = planned != NULL && strcmp(planned->target, "cpu") == 0;
+    team->one_thread = machine_runs_in_step(team->module->machine);
     team->firsts = BASE_NEW_ARRAY(team->arena, int64_t, team->threads);
     team->absent = BASE_NEW_ARRAY(team->arena, bool, team->threads);
     team->remote = BASE_NEW_ARRAY(team->arena, sim_moment, team->blocks);

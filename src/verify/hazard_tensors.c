@@ -12,8 +12,6 @@
 #include "machine/machine.h"
 #include "verify/hazard_internal.h"
 
-#include <string.h>
-
 static bool is_one_for_all(const ir_value *value) {
     return value->type.form == IR_FORM_UNIFORM || value->scope == IR_SCOPE_GROUP ||
            value->scope == IR_SCOPE_CLUSTER || value->scope == IR_SCOPE_GRID;
@@ -48,9 +46,7 @@ static void note_uses(const ir_region *region, uint8_t *uses) {
 
 void hazard_tensors_add(hazards *h) {
     const ir_module *module = h->state->module;
-    const machine *planned = module->machine != NULL ? machine_find(module->machine) : NULL;
-    bool in_step = planned != NULL && strcmp(planned->target, "cpu") == 0;
-    if (in_step || h->lanes < 2)
+    if (machine_runs_in_step(module->machine) || h->lanes < 2)
         return;
     uint8_t *uses = BASE_NEW_ARRAY(h->arena, uint8_t, module->next_value + 1);
     note_uses(&module->body, uses);

@@ -27,9 +27,7 @@ static const int64_t more_times[] = {1, 60, 240};
 static const int more_rounds[] = {0, 0, 26};
 
 bool replay_in_step(const replay *r) {
-    const char *name = r->state->module->machine;
-    const machine *planned = name != NULL ? machine_find(name) : NULL;
-    return planned != NULL && planned->row_subgroups == 1;
+    return machine_runs_in_step(r->state->module->machine);
 }
 
 /* Room to say who wrote each cell, that of rounds before. */
