@@ -40,6 +40,10 @@ static bool lanes_are_threads(const planner_program *program) {
     return program->state->machine->lanes_are_threads;
 }
 
+int64_t planner_vector_limit(const machine *device) {
+    return device->lanes_are_threads ? MOST_VECTOR : 1;
+}
+
 static bool is_power(int64_t value) {
     return value > 0 && (value & (value - 1)) == 0;
 }
@@ -281,7 +285,7 @@ static bool refuse_vector(const planner_program *program, const planner_candidat
                           int64_t *found, int64_t *limit) {
     (void)limit;
     *found = c->vector;
-    return c->vector > (lanes_are_threads(program) ? MOST_VECTOR : 1) || !is_power(c->vector);
+    return c->vector > planner_vector_limit(program->state->machine) || !is_power(c->vector);
 }
 
 static bool refuse_unroll(const planner_program *program, const planner_candidate *c,

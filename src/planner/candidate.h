@@ -91,6 +91,8 @@ typedef struct planner_candidate {
     bool priced;          /* the model could say */
 } planner_candidate;
 
+/* The largest V: on a cpu the lanes of a register are neighbours already, and it is 1. */
+int64_t planner_vector_limit(const machine *device);
 /* Values that a worker may have where groups have so many threads. */
 int64_t planner_budget(const machine *device, int64_t threads);
 

@@ -1,25 +1,25 @@
-/* The search: loops over the dimensions from the least of each, so that of equal prices the first
- * one is the tie's winner.
+/* The search: loops over the dimensions, each from its smallest value on, so that the first of
+ * several candidates with the lowest price is the simplest.
  *
- * What a setting fixes is a list of one value, also where the search would not come to it itself:
- * the rules then say whether it can be. Rules of storage that come to the same for all values are
- * one candidate.
- */
+ *     for workers: for V: for programs of a group: for chunks: for rules of storage   a candidate
+ *     for numbers of parts, while prices fall: for workers: for V: ...                a candidate
+ *
+ * A dimension that the setting fixes has that one value, even one that the search would never try:
+ * the rules of candidates then say whether it is possible. Rules of storage that decide the same
+ * for every value make one candidate. */
 #include "planner/search.h"
 
 #include "planner/launches.h"
+#include "planner/settle.h"
 
-#include "base/text.h"
-#include "ir/print.h"
-
-#include <string.h>
-
-/* Of the standard plan, which is known by measurements; of the others among themselves. */
-static const double STANDARD_PRICE = 1.1, SAME_PRICE = 1.04;
-/* Of the best of one launch, above which no parts are taken. */
-static const double PARTS_PRICE = 0.9;
-
-enum { MOST_CHOICES = 64, USUAL_IN_PARTS = 128, PACKED_THREADS = 256, MOST_PACKED = 8 };
+enum {
+    MOST_CHOICES = 64,
+    USUAL_IN_PARTS = 128,
+    PACKED_THREADS = 256,
+    MOST_PACKED = 8,
+    MOST_UNROLL = 4, /* that the search looks at; a plan may have more */
+    MOST_ACCUMULATORS = 8
+};
 
 typedef struct choice_list {
     int64_t value[MOST_CHOICES];
@@ -31,128 +31,15 @@ typedef struct search_state {
     const planner_setting *setting;
     const cost_coefficients *coefficients;
     planner_search *search;
-    planner_storages *storages[2][PLANNER_KEEPING_COUNT]; /* [stepped]; NULL: as an earlier one */
-    int choices[2];                                       /* of them; [stepped] */
-    planner_candidate *forms;                             /* without storages; refused ones too */
-    int64_t form_count, form_capacity, priced_count;      /* priced_count of them are candidates */
-    const planner_launches *launches; /* for the parts at work; NULL: not made yet */
-    planner_keeping parts_keeping;    /* of rows in parts */
-    bool in_parts;                    /* what may be taken */
+    /* By stepped and rule; NULL: the rule decides what an earlier one does, or is not asked for. */
+    planner_storages *storages[2][PLANNER_KEEPING_COUNT];
+    int choices[2];           /* how many of them are not NULL */
+    planner_candidate *forms; /* candidates without storages, refused ones too */
+    int64_t form_count, form_capacity;
+    int64_t priced_count;             /* forms that were made candidates already, from the first */
+    const planner_launches *launches; /* of the number of parts that is looked at; NULL: not made */
+    planner_keeping parts_keeping;    /* the one rule of storage for rows in parts */
 } search_state;
-
-/* ---- settings ---- */
-
-static const struct {
-    const char *key;
-    size_t offset;
-} number_keys[] = {
-    {"w", offsetof(planner_setting, workers)}, {"s", offsetof(planner_setting, subgroups)},
-    {"v", offsetof(planner_setting, vector)},  {"u", offsetof(planner_setting, unroll)},
-    {"p", offsetof(planner_setting, packed)},  {"g", offsetof(planner_setting, parts)},
-};
-enum { NUMBER_KEYS = sizeof number_keys / sizeof number_keys[0] };
-
-static bool refuse_setting(base_diagnostics *diagnostics, const char *message, const char *word,
-                           size_t length, const char *expected) {
-    base_diagnostic *d =
-        base_diagnostics_add(diagnostics, "plan-set", (base_location){0}, "%s", message);
-    d->found = base_diagnostics_text(diagnostics, "%.*s", (int)(length < 80 ? length : 80), word);
-    d->expected = expected;
-    return false;
-}
-
-static int lower(char c) {
-    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
-static bool same_word(const char *word, size_t length, const char *other) {
-    if (strlen(other) != length)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if (lower(word[i]) != other[i])
-            return false;
-    return true;
-}
-
-static bool set_word(planner_setting *setting, const char *key, size_t key_length,
-                     const char *value, size_t length) {
-    if (same_word(key, key_length, "chunk")) {
-        setting->stepped = same_word(value, length, "step")   ? 1
-                           : same_word(value, length, "slot") ? 0
-                                                              : -1;
-        return setting->stepped >= 0;
-    }
-    for (int k = 0; k < IR_POLICY_COUNT && same_word(key, key_length, "policy"); k++) {
-        setting->policy = (ir_policy)k;
-        if (same_word(value, length, ir_policy_name(setting->policy)))
-            return true;
-    }
-    if (!same_word(key, key_length, "keep"))
-        return false;
-    for (int k = 0; k < PLANNER_KEEPING_COUNT; k++)
-        if (same_word(value, length, planner_keeping_name((planner_keeping)k)))
-            setting->keeping = k;
-    return setting->keeping >= 0;
-}
-
-static bool set_number(planner_setting *setting, const char *key, size_t key_length,
-                       const char *value, size_t length) {
-    double number = 0;
-    for (int i = 0; i < NUMBER_KEYS; i++) {
-        if (!same_word(key, key_length, number_keys[i].key))
-            continue;
-        if (!base_number_parse(value, length, &number) || !(number >= 1 && number <= 1e6) ||
-            number != (double)(int64_t)number)
-            return false;
-        int64_t *field = (int64_t *)(void *)((char *)setting + number_keys[i].offset);
-        *field = (int64_t)number;
-        return true;
-    }
-    return false;
-}
-
-/* The key of a word stands in one before it, which it would contradict. */
-static bool is_repeated(const char *text, const char *word, size_t key) {
-    for (const char *before = text; before < word; before += strcspn(before, ",") + 1) {
-        size_t same = 0;
-        while (same <= key && lower(before[same]) == lower(word[same]))
-            same++;
-        if (same > key)
-            return true;
-    }
-    return false;
-}
-
-bool planner_setting_parse(const char *text, planner_setting *setting,
-                           base_diagnostics *diagnostics) {
-    *setting = (planner_setting){.stepped = -1, .keeping = -1};
-    for (const char *word = text != NULL ? text : ""; *word != '\0';) {
-        size_t length = strcspn(word, ","), key = strcspn(word, "=");
-        if (key < length && is_repeated(text, word, key))
-            return refuse_setting(diagnostics, "a setting of the plan is given twice", word, length,
-                                  "each of them once");
-        bool good =
-            key < length && (set_number(setting, word, key, word + key + 1, length - key - 1) ||
-                             set_word(setting, word, key, word + key + 1, length - key - 1));
-        if (!good)
-            return refuse_setting(
-                diagnostics, "a setting of the plan cannot be read", word, length,
-                "w, s, v, u, p or g and a number, chunk=slot or step, keep=mixed, registers, "
-                "again, output, private or nothing, policy=default or stream; with commas between");
-        word += length + (word[length] == ',');
-    }
-    if (setting->workers != 0 && setting->subgroups != 0)
-        return refuse_setting(diagnostics, "two settings of the plan count the same", text,
-                              strlen(text), "w, all workers of a program, or s, their subgroups");
-    return true;
-}
-
-bool planner_setting_is_free(const planner_setting *setting) {
-    for (int i = 0; i < NUMBER_KEYS; i++)
-        if (*(const int64_t *)(const void *)((const char *)setting + number_keys[i].offset) != 0)
-            return false;
-    return setting->stepped < 0 && setting->keeping < 0;
-}
 
 /* ---- lists ---- */
 
@@ -236,7 +123,8 @@ static void find_storages(search_state *s) {
         }
 }
 
-/* One step is a row in slots: only who asks for it hears so. */
+/* A loop of one step is the same plan as chunks in slots. It is refused, and listed as refused only
+ * where the setting asks for steps. */
 static void add_form(search_state *s, planner_candidate form) {
     planner_candidate_check_form(s->program, &form);
     bool asked = s->setting->stepped == 1 || s->setting->unroll > 1;
@@ -246,7 +134,8 @@ static void add_form(search_state *s, planner_candidate form) {
 
 static void add_forms(search_state *s, planner_candidate form) {
     const planner_setting *setting = s->setting;
-    choice_list unrolls = powers(lanes_are_threads(s) ? 4 : 8, setting->unroll);
+    choice_list unrolls =
+        powers(lanes_are_threads(s) ? MOST_UNROLL : MOST_ACCUMULATORS, setting->unroll);
     form.unroll = 1;
     if (setting->stepped != 1 && setting->unroll <= 1)
         add_form(s, form);
@@ -273,7 +162,7 @@ static void add_candidate(search_state *s, planner_candidate candidate) {
         search->best = search->count - 1;
 }
 
-/* Where the form is refused, one rule of storage stands for all. */
+/* A form that is refused becomes one candidate, whatever the rules of storage. */
 static void add_candidates(search_state *s, const planner_candidate *form) {
     for (int k = 0; k < PLANNER_KEEPING_COUNT; k++) {
         planner_candidate candidate = *form;
@@ -293,7 +182,8 @@ static void add_candidates(search_state *s, const planner_candidate *form) {
     }
 }
 
-/* Room for candidates is made once: for all of rows, and the few in parts. */
+/* Makes candidates of the forms that are new. Room for them is asked for once, as many as whole
+ * rows have; it grows for parts, which are few. */
 static void price_forms(search_state *s) {
     planner_search *search = s->search;
     if (search->candidates == NULL)
@@ -308,7 +198,7 @@ static void price_forms(search_state *s) {
         add_candidates(s, &s->forms[s->priced_count]);
 }
 
-/* Models of their own are named as what they model. */
+/* A model that was made for one target has the target's name. */
 cost_model planner_model_of(const machine *device) {
     cost_model model;
     return cost_model_find(device->target, &model) ? model : COST_ANALYTIC;
@@ -323,92 +213,10 @@ cost_estimate planner_price(const planner_program *program, const planner_candid
     return cost_of(model, &facts, &program->device, coefficients);
 }
 
-static bool same_choice(const planner_candidate *a, const planner_candidate *b) {
-    return a->lanes == b->lanes && a->subgroups == b->subgroups && a->vector == b->vector &&
-           a->unroll == b->unroll && a->packed == b->packed && a->parts == b->parts &&
-           a->stepped == b->stepped && a->keeping == b->keeping;
-}
-
-/* What is taken where a model of time prices and nothing asks for the number of subgroups: powers
- * of two. The others were measured at up to 3.5 times their price (rows of 43 elements a worker on
- * three subgroups), which no fact explains. */
-static bool may_settle(const search_state *s, const planner_candidate *c) {
-    const planner_setting *setting = s->setting;
-    bool asked = setting->workers != 0 || setting->subgroups != 0;
-    return c->priced && (asked || (c->subgroups & (c->subgroups - 1)) == 0) &&
-           (c->parts > 1) == s->in_parts;
-}
-
-/* The least price of what may be taken; -1: nothing. */
-static double least_of(const search_state *s) {
-    double least = -1;
-    for (int64_t i = 0; i < s->search->count; i++) {
-        const planner_candidate *c = &s->search->candidates[i];
-        if (may_settle(s, c) && (least < 0 || c->price < least))
-            least = c->price;
-    }
-    return least;
-}
-
-/* Whether rows are taken in parts; the least price of what is then taken. */
-static double choose_parts(search_state *s) {
-    double whole = least_of(s);
-    s->in_parts = true;
-    double parts = least_of(s);
-    s->in_parts = parts >= 0 && (whole < 0 || parts < whole * PARTS_PRICE);
-    return s->in_parts ? parts : whole;
-}
-
-/* Chunks in slots, then the least unrolling, then the lowest price. */
-static bool is_better(const planner_candidate *c, const planner_candidate *best) {
-    return c->stepped != best->stepped ? best->stepped
-           : c->unroll != best->unroll ? c->unroll < best->unroll
-                                       : c->price < best->price;
-}
-
-/* The form that measurements know: of the row, or of each of its parts. */
-static bool is_standard(const search_state *s, const planner_candidate *c) {
-    planner_candidate standard = s->in_parts ? planner_candidate_standard_part(s->program, c->parts)
-                                             : planner_candidate_standard(s->program);
-    return same_choice(c, &standard);
-}
-
-/* Of standard forms: of parts whose prices are the same the fewest, else the lower price. */
-static bool is_better_standard(const planner_candidate *c, const planner_candidate *best,
-                               double least) {
-    bool same = c->price <= least * SAME_PRICE && best->price <= least * SAME_PRICE;
-    return same && c->parts != best->parts ? c->parts < best->parts : c->price < best->price;
-}
-
-/* Prices so near the lowest are the same to the model: then the standard, which measurements know,
- * else the better form. */
-static void settle(search_state *s) {
-    planner_search *search = s->search;
-    double least = choose_parts(s);
-    int64_t standard = -1;
-    for (int64_t i = search->count - 1; i >= 0; i--)
-        if (may_settle(s, &search->candidates[i]) && search->candidates[i].price == least)
-            search->best = i;
-    for (int64_t i = 0; i < search->count; i++) {
-        const planner_candidate *c = &search->candidates[i];
-        if (c->priced && (c->parts > 1) == s->in_parts && c->price <= least * STANDARD_PRICE &&
-            is_standard(s, c) &&
-            (standard < 0 || is_better_standard(c, &search->candidates[standard], least)))
-            standard = i;
-    }
-    for (int64_t i = 0; i < search->count && standard < 0; i++) {
-        const planner_candidate *c = &search->candidates[i];
-        if (may_settle(s, c) && c->price <= least * SAME_PRICE &&
-            is_better(c, &search->candidates[search->best]))
-            search->best = i;
-    }
-    search->best = standard >= 0 ? standard : search->best;
-}
-
 /* ---- rows in parts ---- */
 
-/* Whether the form's launches can be made; else refused is why not, first in steps, where there are
- * any. */
+/* Whether the form is legal, in steps if they are possible and allowed, else in slots. Where it is
+ * not, its refusal says why. */
 static bool fits(const search_state *s, planner_candidate *form) {
     form->stepped = s->setting->stepped != 0;
     bool fit = planner_candidate_check_form(s->program, form);
@@ -418,7 +226,8 @@ static bool fits(const search_state *s, planner_candidate *form) {
     return planner_candidate_check_form(s->program, form);
 }
 
-/* The form in as many parts, each way of its chunks. False: no other form would do either. */
+/* Adds the form with its number of parts, with chunks in slots and in steps. False: this number of
+ * parts is refused whatever the form. */
 static bool add_part_forms(search_state *s, planner_candidate form) {
     planner_candidate trial = form;
     bool fit = fits(s, &trial);
@@ -448,11 +257,13 @@ static void list_part_forms(search_state *s, const planner_candidate *standard,
     if (setting->vector != 0)
         list_add(vectors, setting->vector);
     else
-        for (int64_t v = standard->vector; v <= (lanes_are_threads(s) ? 8 : 1); v *= 2)
+        for (int64_t v = standard->vector; v <= planner_vector_limit(s->program->state->machine);
+             v *= 2)
             list_add(vectors, v);
 }
 
-/* The least price for so many parts; -1: none. */
+/* Adds candidates that split each row into this many parts; the lowest price of them, -1: none has
+ * a price. */
 static double add_parts(search_state *s, int64_t parts) {
     const planner_setting *setting = s->setting;
     int64_t subgroup = s->program->state->machine->subgroup, first = s->search->count;
@@ -513,7 +324,8 @@ static void look_at_parts(search_state *s) {
 static void add_rows(search_state *s) {
     int64_t subgroup = s->program->state->machine->subgroup;
     choice_list workers = list_workers(s);
-    choice_list vectors = powers(lanes_are_threads(s) ? 8 : 1, s->setting->vector);
+    choice_list vectors =
+        powers(planner_vector_limit(s->program->state->machine), s->setting->vector);
     for (int w = 0; w < workers.count; w++) {
         choice_list packed = list_packed(s, workers.value[w]);
         for (int v = 0; v < vectors.count; v++)
@@ -545,6 +357,6 @@ planner_search *planner_search_run(planner_program *program, const planner_setti
     else if (setting->parts == 0 && planner_parts_are_wanted(program, model))
         look_at_parts(&s);
     if (s.search->best >= 0 && s.search->is_time)
-        settle(&s);
+        planner_settle(s.search, program, setting);
     return s.search;
 }

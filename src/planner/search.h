@@ -6,29 +6,15 @@
  *     few wide rows besides   G parts of each row, from as many as there are processors, twice and
  *              half as many while that is cheaper x W 256, 512, 1024 x V 4, 8 x chunks
  *
- * The lowest price wins; of equal ones the first: fewer workers, then smaller V, chunks in slots
- * before steps, smaller U, and the rules of storage in their order. The standard plan is
- * taken where its time is within 10% of the lowest; else, of times within 4%, which are equal to
- * the models, chunks in slots, the smaller U, the lower price. Parts are taken where they save a
- * fifth of what the best of one launch takes. */
+ * The lowest price wins; of equal prices the first candidate: fewer workers, then smaller V, chunks
+ * in slots before steps, smaller U, and the rules of storage in their order. Where prices are
+ * times, near ones count as equal, and the standard plan comes first (settle.c). */
 #ifndef PLANNER_SEARCH_H
 #define PLANNER_SEARCH_H
 
 #include "planner/candidate.h"
 #include "planner/facts.h"
-
-/* What `--set` fixes; 0, or -1, where it is free. */
-typedef struct planner_setting {
-    int64_t workers, subgroups, vector, unroll, packed, parts; /* W, S, V, U, P, G; 0: free */
-    int stepped;                                               /* -1: free */
-    int keeping;                                               /* planner_keeping, -1: free */
-    ir_policy policy; /* of all accesses; no part of the search, which has no price for it */
-} planner_setting;
-
-/* `v=4,w=256,chunk=slot,keep=again,policy=stream`. False: a finding. NULL and "" set nothing. */
-bool planner_setting_parse(const char *text, planner_setting *setting,
-                           base_diagnostics *diagnostics);
-bool planner_setting_is_free(const planner_setting *setting);
+#include "planner/setting.h"
 
 typedef struct planner_search {
     planner_candidate *candidates; /* in the order of the search, refused ones too */

@@ -1,0 +1,121 @@
+/* Which candidate becomes the plan where prices are times: not simply the cheapest.
+ *
+ *     price   W    V  chunk                 within
+ *     70.1   256   2  step                   the lowest
+ *     71.0   512   4  slot                   4%: the same to the model, chunks in slots are better
+ *     75.9   256   4  slot  standard        10%: taken
+ *
+ * 1. Rows are split into parts only if that saves a tenth of the best time of one launch.
+ * 2. Of that kind the standard plan is taken if it is within a tenth of the lowest price: its times
+ *    were measured, the others' are estimates.
+ * 3. Else prices that differ by less than 4% are the same, and the simpler form of them is taken.
+ */
+#include "planner/settle.h"
+
+/* Factors of the lowest price, below which the standard plan is taken, and prices are the same. */
+static const double STANDARD_PRICE = 1.1, SAME_PRICE = 1.04;
+/* Factor of the best price of one launch, below which rows are split into parts. */
+static const double PARTS_PRICE = 0.9;
+
+typedef struct settle_state {
+    planner_search *search;
+    const planner_program *program;
+    const planner_setting *setting;
+    bool in_parts; /* candidates with several parts are eligible, else those of one launch */
+} settle_state;
+
+static bool same_choice(const planner_candidate *a, const planner_candidate *b) {
+    return a->lanes == b->lanes && a->subgroups == b->subgroups && a->vector == b->vector &&
+           a->unroll == b->unroll && a->packed == b->packed && a->parts == b->parts &&
+           a->stepped == b->stepped && a->keeping == b->keeping;
+}
+
+/* Whether the plan may become this candidate. Numbers of subgroups that are no power of two are
+ * left out unless the setting asks for one: such plans were measured to take up to 3.5 times as
+ * long as the model says (rows of 43 elements a worker on three subgroups), and nothing explains
+ * it. */
+static bool is_eligible(const settle_state *s, const planner_candidate *c) {
+    const planner_setting *setting = s->setting;
+    bool asked = setting->workers != 0 || setting->subgroups != 0;
+    return c->priced && (asked || (c->subgroups & (c->subgroups - 1)) == 0) &&
+           (c->parts > 1) == s->in_parts;
+}
+
+/* The lowest price of the eligible candidates; -1: there are none. */
+static double find_least(const settle_state *s) {
+    double least = -1;
+    for (int64_t i = 0; i < s->search->count; i++) {
+        const planner_candidate *c = &s->search->candidates[i];
+        if (is_eligible(s, c) && (least < 0 || c->price < least))
+            least = c->price;
+    }
+    return least;
+}
+
+/* Decides whether rows are split into parts, and returns the lowest price of that kind. */
+static double choose_parts(settle_state *s) {
+    double whole = find_least(s);
+    s->in_parts = true;
+    double parts = find_least(s);
+    s->in_parts = parts >= 0 && (whole < 0 || parts < whole * PARTS_PRICE);
+    return s->in_parts ? parts : whole;
+}
+
+/* Of two whose prices are the same to the model: the one with its chunks in slots, then the one
+ * that unrolls less, then the cheaper one. */
+static bool is_better(const planner_candidate *c, const planner_candidate *best) {
+    return c->stepped != best->stepped ? best->stepped
+           : c->unroll != best->unroll ? c->unroll < best->unroll
+                                       : c->price < best->price;
+}
+
+/* Whether it is the standard plan: of the whole row, or of each of as many parts. */
+static bool is_standard(const settle_state *s, const planner_candidate *c) {
+    planner_candidate standard = s->in_parts ? planner_candidate_standard_part(s->program, c->parts)
+                                             : planner_candidate_standard(s->program);
+    return same_choice(c, &standard);
+}
+
+/* Of two standard plans: the one with fewer parts where prices are the same, else the cheaper. */
+static bool is_better_standard(const planner_candidate *c, const planner_candidate *best,
+                               double least) {
+    bool same = c->price <= least * SAME_PRICE && best->price <= least * SAME_PRICE;
+    return same && c->parts != best->parts ? c->parts < best->parts : c->price < best->price;
+}
+
+/* The standard plan, if it is within its factor of the lowest price; -1: it is not. */
+static int64_t find_standard(const settle_state *s, double least) {
+    const planner_candidate *candidates = s->search->candidates;
+    int64_t standard = -1;
+    for (int64_t i = 0; i < s->search->count; i++) {
+        const planner_candidate *c = &candidates[i];
+        if (c->priced && (c->parts > 1) == s->in_parts && c->price <= least * STANDARD_PRICE &&
+            is_standard(s, c) &&
+            (standard < 0 || is_better_standard(c, &candidates[standard], least)))
+            standard = i;
+    }
+    return standard;
+}
+
+/* The first of the cheapest, or a better form whose price is the same to the model. */
+static int64_t find_best(const settle_state *s, double least) {
+    const planner_candidate *candidates = s->search->candidates;
+    int64_t best = s->search->best;
+    for (int64_t i = s->search->count - 1; i >= 0; i--)
+        if (is_eligible(s, &candidates[i]) && candidates[i].price == least)
+            best = i;
+    for (int64_t i = 0; i < s->search->count; i++) {
+        const planner_candidate *c = &candidates[i];
+        if (is_eligible(s, c) && c->price <= least * SAME_PRICE && is_better(c, &candidates[best]))
+            best = i;
+    }
+    return best;
+}
+
+void planner_settle(planner_search *search, const planner_program *program,
+                    const planner_setting *setting) {
+    settle_state s = {.search = search, .program = program, .setting = setting};
+    double least = choose_parts(&s);
+    int64_t standard = find_standard(&s, least);
+    search->best = standard >= 0 ? standard : find_best(&s, least);
+}
