@@ -40,8 +40,8 @@ static const call_row compiler_rows[] = {
 static bool compiler_fits(cuda_compiler *compiler, int driver_version, runtime_report *report) {
     runtime_report_add(report, "\n  %s:", compiler->path);
     for (size_t i = 0; i < COUNT(compiler_rows); i++)
-        if (!cuda_library_function(compiler->library, compiler_rows[i].symbol,
-                                   (char *)compiler + compiler_rows[i].offset, report))
+        if (!runtime_library_function(compiler->library, compiler_rows[i].symbol,
+                                      (char *)compiler + compiler_rows[i].offset, report))
             return false;
     int error = compiler->version(&compiler->major, &compiler->minor);
     if (error != 0) {
@@ -59,13 +59,13 @@ static bool compiler_fits(cuda_compiler *compiler, int driver_version, runtime_r
 
 runtime_status cuda_compiler_open(cuda_compiler *compiler, const char *path, int driver_version,
                                   runtime_report *report) {
-    cuda_search search = {
+    runtime_library_search search = {
         .given = path, .names = compiler_names, .directories = compiler_directories};
     int next = 0;
     *compiler = (cuda_compiler){0};
     runtime_report_set(report, RUNTIME_NO_COMPILER,
                        "no NVRTC, which compiles for CUDA; looked for");
-    while ((compiler->library = cuda_library_open(&search, &next, compiler->path, report)) !=
+    while ((compiler->library = runtime_library_open(&search, &next, compiler->path, report)) !=
            NULL) {
         if (compiler_fits(compiler, driver_version, report)) {
             report->text[0] = '\0';

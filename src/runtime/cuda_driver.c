@@ -3,64 +3,15 @@
  *     libcuda.so.1 -> symbols -> version at least 12.0 -> cuInit
  *     error 2 of cuMemAlloc_v2 -> RUNTIME_NO_MEMORY,
  *         `cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory)`
- *
- * Libraries stay mapped after they are closed: drivers keep threads of their own.
  */
 #include "runtime/cuda_internal.h"
 
 #include "machine/machine.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* ---- libraries ---- */
-
-static const char *candidate(const cuda_search *search, int number, char path[PATH_MAX]) {
-    int directories = 0;
-    if (search->given != NULL)
-        return number == 0 ? search->given : NULL;
-    while (search->directories[directories] != NULL)
-        directories++;
-    for (int name = 0; search->names[name] != NULL; name++) {
-        if (number < (name + 1) * directories) {
-            snprintf(path, PATH_MAX, "%s%s", search->directories[number - name * directories],
-                     search->names[name]);
-            return path;
-        }
-    }
-    return NULL;
-}
-
-void *cuda_library_open(const cuda_search *search, int *next, char path[PATH_MAX],
-                        runtime_report *report) {
-    char room[PATH_MAX];
-    for (;;) {
-        const char *name = candidate(search, (*next)++, room);
-        if (name == NULL)
-            return NULL;
-        snprintf(path, PATH_MAX, "%s", name);
-        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-        if (library != NULL)
-            return library;
-        const char *why = dlerror();
-        size_t length = strlen(path);
-        if (why != NULL && strncmp(why, path, length) == 0 && why[length] == ':')
-            why += length + 1 + strspn(why + length + 1, " ");
-        runtime_report_add(report, "\n  %s: %s", path, why != NULL ? why : "cannot be loaded");
-    }
-}
-
-bool cuda_library_function(void *library, const char *symbol, void *function,
-                           runtime_report *report) {
-    void *address = dlsym(library, symbol);
-    memcpy(function, &address, sizeof address);
-    if (address == NULL)
-        runtime_report_add(report, " has no function %s", symbol);
-    return address != NULL;
-}
 
 /* ---- errors ---- */
 
@@ -139,17 +90,18 @@ static runtime_status check_version(cuda_driver *driver, runtime_report *report)
 
 runtime_status cuda_driver_open(cuda_driver *driver, const char *path, runtime_report *report) {
     *driver = (cuda_driver){0};
-    cuda_search search = {.given = path, .names = driver_names, .directories = driver_directories};
+    runtime_library_search search = {
+        .given = path, .names = driver_names, .directories = driver_directories};
     int next = 0;
     runtime_report_set(report, RUNTIME_NO_DEVICE, "no CUDA driver; looked for");
-    driver->library = cuda_library_open(&search, &next, driver->path, report);
+    driver->library = runtime_library_open(&search, &next, driver->path, report);
     if (driver->library == NULL)
         return RUNTIME_NO_DEVICE;
     runtime_report_set(report, RUNTIME_NO_DEVICE, "the CUDA driver %s", driver->path);
     bool complete = true;
     for (size_t i = 0; i < COUNT(driver_rows) && complete; i++)
-        complete = cuda_library_function(driver->library, driver_rows[i].symbol,
-                                         (char *)driver + driver_rows[i].offset, report);
+        complete = runtime_library_function(driver->library, driver_rows[i].symbol,
+                                            (char *)driver + driver_rows[i].offset, report);
     runtime_status status = complete ? check_version(driver, report) : RUNTIME_NO_DEVICE;
     if (!complete)
         runtime_report_add(report, ": it is older than %d.%d", CUDA_DRIVER_LEAST / 1000,

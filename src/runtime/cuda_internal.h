@@ -15,6 +15,7 @@
 #define RUNTIME_CUDA_INTERNAL_H
 
 #include "runtime/cuda.h"
+#include "runtime/library.h"
 
 #include <pthread.h>
 
@@ -119,21 +120,6 @@ runtime_status cuda_driver_status(const cuda_driver *driver, int error, const ch
                                   runtime_report *report);
 runtime_status cuda_driver_facts(const cuda_driver *driver, int device, runtime_cuda_facts *facts,
                                  runtime_report *report);
-
-/* A library of a list of names, each tried in a list of directories. */
-typedef struct cuda_search {
-    const char *what;                              /* for the report */
-    const char *given;                             /* the only path to try; NULL: the names */
-    const char *const *names, *const *directories; /* up to NULL; "" = the loader's own search */
-} cuda_search;
-
-/* Tries candidate `*next` and those behind it; NULL when none is left. What was tried and why it
- * failed is added to the report. */
-void *cuda_library_open(const cuda_search *search, int *next, char path[PATH_MAX],
-                        runtime_report *report);
-/* A function by its name; false, with the name in the report, when it is not there. */
-bool cuda_library_function(void *library, const char *symbol, void *function,
-                           runtime_report *report);
 
 /* ---- the compiler ---- */
 

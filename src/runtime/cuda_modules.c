@@ -6,9 +6,11 @@
  *                                                                     and the device has -> kept
  *
  * Modules that are loaded stand in a list; one that everybody has unloaded is gone. The key is the
- * content itself (text, flags, entry, shape, versions), its hash only finds it faster. Two threads
- * that load one artifact at the same time compile it both, and the second takes the first's.
+ * content itself (artifact_key.h; the device has one driver and one compiler), its hash only finds
+ * it faster. Two threads that load one artifact at the same time compile it both, and the second
+ * takes the first's.
  */
+#include "runtime/artifact_key.h"
 #include "runtime/cuda_internal.h"
 
 #include "base/hash.h"
@@ -17,13 +19,6 @@
 #include <string.h>
 
 enum { SCRATCH_WITHOUT_ASKING = 48 * 1024, SUBGROUP = 32 };
-
-/* The part of a key that is numbers; zeroed before it is filled, since its bytes are compared. */
-typedef struct key_numbers {
-    int64_t scratch_bytes, text_bytes;
-    int threads, cluster, pointer_count, word_count;
-    int allow_spills, driver, compiler_major, compiler_minor, major, minor, behind_count;
-} key_numbers;
 
 static void *resize(const cuda_device *cuda, void *memory, size_t old_size, size_t new_size) {
     return cuda->allocator.resize(cuda->allocator.context, memory, old_size, new_size);
@@ -34,49 +29,6 @@ static void module_free(const cuda_device *cuda, runtime_module *module) {
         behind = module->behind;
         resize(cuda, module, sizeof *module + module->key_size, 0);
     }
-}
-
-/* ---- keys ---- */
-
-/* Appends to a key that is only measured while `key` is NULL. */
-static void key_add(char *key, size_t *size, const void *bytes, size_t length) {
-    if (key != NULL)
-        memcpy(key + *size, bytes, length);
-    *size += length;
-}
-
-static void key_add_entry(char *key, size_t *size, const runtime_entry *entry) {
-    int64_t numbers[] = {entry->threads, entry->cluster, entry->scratch_bytes};
-    key_add(key, size, numbers, sizeof numbers);
-    key_add(key, size, entry->name, strlen(entry->name) + 1);
-}
-
-static size_t key_write(char *key, const cuda_device *cuda, const runtime_artifact *artifact) {
-    key_numbers numbers;
-    size_t size = 0;
-    memset(&numbers, 0, sizeof numbers);
-    numbers.scratch_bytes = artifact->scratch_bytes;
-    numbers.text_bytes = (int64_t)artifact->length;
-    numbers.threads = artifact->threads;
-    numbers.cluster = artifact->cluster;
-    numbers.pointer_count = artifact->pointer_count;
-    numbers.word_count = artifact->word_count;
-    numbers.allow_spills = artifact->allow_spills;
-    numbers.behind_count = artifact->behind_count;
-    numbers.driver = cuda->driver.number;
-    numbers.compiler_major = cuda->compiler.major;
-    numbers.compiler_minor = cuda->compiler.minor;
-    numbers.major = cuda->facts.major;
-    numbers.minor = cuda->facts.minor;
-    key_add(key, &size, &numbers, sizeof numbers);
-    key_add(key, &size, artifact->entry, strlen(artifact->entry) + 1);
-    for (int i = 0; i < artifact->behind_count; i++)
-        key_add_entry(key, &size, &artifact->behind[i]);
-    for (int i = 0; artifact->flags != NULL && artifact->flags[i] != NULL; i++)
-        key_add(key, &size, artifact->flags[i], strlen(artifact->flags[i]) + 1);
-    key_add(key, &size, "", 1);
-    key_add(key, &size, artifact->text, artifact->length);
-    return size;
 }
 
 /* The launches behind the first. */
@@ -106,7 +58,7 @@ static const char *entry_name(const runtime_artifact *artifact, int launch) {
 
 static runtime_module *module_new(const cuda_device *cuda, const runtime_artifact *artifact,
                                   runtime_report *report) {
-    size_t size = key_write(NULL, cuda, artifact);
+    size_t size = runtime_artifact_key(NULL, artifact);
     runtime_module *module = resize(cuda, NULL, 0, sizeof *module + size);
     if (module == NULL) {
         runtime_report_set(report, RUNTIME_NO_MEMORY, "no memory for a module");
@@ -119,7 +71,7 @@ static runtime_module *module_new(const cuda_device *cuda, const runtime_artifac
                                .word_count = artifact->word_count,
                                .scratch_bytes = artifact->scratch_bytes,
                                .key_size = size};
-    key_write(module->key, cuda, artifact);
+    runtime_artifact_key(module->key, artifact);
     module->hash = base_hash_bytes(BASE_HASH_START, module->key, size);
     if (add_behind(cuda, module, artifact, report))
         return module;
