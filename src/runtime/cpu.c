@@ -286,6 +286,7 @@ static void cpu_destroy(runtime_device *device) {
 
 static const runtime_device_vtable cpu_vtable = {
     .name = "cpu",
+    .memory = RUNTIME_MEMORY_CPU,
     .load = cpu_load,
     .unload = cpu_unload,
     .launch = cpu_launch,

@@ -110,6 +110,7 @@ static void cuda_destroy(runtime_device *device) {
 
 static const runtime_device_vtable cuda_vtable = {
     .name = "cuda",
+    .memory = RUNTIME_MEMORY_CUDA,
     .load = cuda_module_load,
     .unload = cuda_module_unload,
     .launch = cuda_launch,

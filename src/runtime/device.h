@@ -8,8 +8,9 @@
  *
  * Arrays lie in memory that the device can reach. For `cpu` that is any memory of the process; a
  * device with memory of its own has the hooks allocate, release, copy_in and copy_out, and the
- * pointers of a launch are what allocate gave. Drivers are opened by the device's create function
- * and never linked.
+ * pointers of a launch are what allocate gave. Those of `opencl` are handles: the hooks locate and
+ * part do for them what adding to an address does elsewhere. Drivers are opened by the device's
+ * create function and never linked.
  */
 #ifndef RUNTIME_DEVICE_H
 #define RUNTIME_DEVICE_H
@@ -37,12 +38,12 @@ typedef struct runtime_size {
 
 /* What is loaded. Read during `load` only. */
 typedef struct runtime_artifact {
-    const char *text; /* source: C for cpu, CUDA C++ for cuda */
+    const char *text; /* source: C for cpu, CUDA C++ for cuda, OpenCL C for opencl */
     size_t length;
     const char *entry;        /* the name of the entry function */
     const char *const *flags; /* of the target, NULL-terminated; NULL: none */
     /* Devices that start groups of threads; 0 for cpu. */
-    int threads;                   /* of a group: whole subgroups */
+    int threads;                   /* of a group; for cuda whole subgroups */
     int cluster;                   /* groups that run together; 0 and 1: none */
     int pointer_count, word_count; /* of every launch */
     int64_t scratch_bytes;         /* of a group, beyond what the text itself declares */
@@ -53,9 +54,10 @@ typedef struct runtime_artifact {
     bool allow_spills; /* else a program whose registers spill is RUNTIME_COMPILE_FAILED */
 } runtime_artifact;
 
-/* What the device's compiler says of a loaded program, from its log and not from a guess. */
+/* What the device's compiler says of a loaded program, from its log and not from a guess; -1: it
+ * does not say. */
 typedef struct runtime_facts {
-    const char *from;      /* who said so: "ptxas" */
+    const char *from;      /* who said so: "ptxas", or the device; lives as long as that */
     int registers;         /* of a thread */
     int64_t stack_bytes;   /* of a thread */
     int64_t spill_bytes;   /* stores and loads together, of a thread */
@@ -77,14 +79,26 @@ typedef struct runtime_launch {
     int64_t groups;
     int64_t workspace_bytes;    /* that each running group needs */
     const runtime_size *behind; /* of the launches behind the first: as many as were loaded */
-    void *stream; /* of the caller, on which the launch is put, which then returns before the
-                     outputs are written; NULL: the device's own, and it waits */
+    /* Of the caller (a CUstream, a cl_command_queue), on which the launch is put, which then
+     * returns before the outputs are written; NULL: the device's own, and it waits. */
+    void *stream;
 } runtime_launch;
+
+/* Where memory lies that a handle stands for. */
+typedef struct runtime_place {
+    uint64_t space;         /* of which the address is one; 0: that of the process */
+    uint64_t address;       /* of its first byte */
+    int64_t bytes;          /* that there are */
+    int64_t part_alignment; /* of the addresses where parts may begin; 1: anywhere */
+} runtime_place;
+
+enum { RUNTIME_MEMORY_CPU = 1, RUNTIME_MEMORY_CUDA = 2, RUNTIME_MEMORY_OPENCL = 4 };
 
 /* Every hook is there unless it says so. All but `destroy` may be called from several threads at
  * once. */
 typedef struct runtime_device_vtable {
     const char *name; /* as in --target */
+    int memory;       /* that its pointers are of: RUNTIME_MEMORY_*, DLPack's numbers */
 
     /* On failure *module is NULL. On success the report holds the compiler's warnings. */
     runtime_status (*load)(runtime_device *device, const runtime_artifact *artifact,
@@ -104,8 +118,8 @@ typedef struct runtime_device_vtable {
     bool (*facts)(const runtime_device *device, const runtime_module *module, int launch,
                   runtime_facts *facts);
 
-    /* Memory of the device, aligned to 256 bytes; all four are NULL where that of the process is
-     * meant. Copies return when they are done. */
+    /* Memory of the device, aligned to 128 bytes at least; all four are NULL where that of the
+     * process is meant. Copies return when they are done. */
     runtime_status (*allocate)(runtime_device *device, int64_t bytes, void **memory,
                                runtime_report *report);
     void (*release)(runtime_device *device, void *memory);
@@ -113,6 +127,14 @@ typedef struct runtime_device_vtable {
                               runtime_report *report);
     runtime_status (*copy_out)(runtime_device *device, void *to, const void *from, int64_t bytes,
                                runtime_report *report);
+
+    /* Where pointers are handles; both are NULL where they are addresses. A part is memory of its
+     * own that begins `offset` bytes behind the beginning, and is given back with `release` before
+     * the whole is. */
+    runtime_status (*locate)(runtime_device *device, void *memory, runtime_place *place,
+                             runtime_report *report);
+    runtime_status (*part)(runtime_device *device, void *memory, int64_t offset, int64_t bytes,
+                           void **part, runtime_report *report);
 
     /* All its modules are unloaded. NULL is allowed. */
     void (*destroy)(runtime_device *device);
