@@ -103,7 +103,7 @@ typedef struct croft_config {
     size_t size;          /* sizeof(croft_config) */
     croft_resize *resize; /* NULL: malloc, realloc and free */
     void *resize_context;
-    const char *device;  /* `cpu`, `cuda`; NULL: cpu */
+    const char *device;  /* `cpu`, `cuda`, `opencl`; NULL: cpu */
     const char *machine; /* whose plans are made, a name of `croft plan --help`; NULL: the device's
                             own */
     /* Threads of the cpu that a launch may use. 1: the caller's alone. 0: as many as there are
@@ -124,11 +124,18 @@ typedef struct croft_config {
     const char *cache;
     const char *cache_home, *home;
     int64_t cache_bytes; /* of all that is kept there; 0: 256 MiB */
+    /* OpenCL: the loader, or the library of a vendor, which then needs no loader and no .icd file.
+     * NULL: libOpenCL.so.1. */
+    const char *opencl_library;
+    /* cl_context and cl_device_id of the caller, from the same library; they outlive the context.
+     * Both or neither. NULL: the first GPU that has what kernels need (docs/targets.md), else the
+     * first device, and a context of its own. */
+    void *opencl_context, *opencl_device;
 } croft_config;
 
 /* Sets those that are NULL from PATH, TMPDIR, CROFT_COMPILER, CROFT_CUDA_DRIVER, CROFT_NVRTC,
- * XDG_CACHE_HOME and HOME. The texts are the environment's: create the context before that is
- * changed. */
+ * CROFT_OPENCL_LIBRARY, XDG_CACHE_HOME and HOME. The texts are the environment's: create the
+ * context before that is changed. */
 CROFT_API void croft_config_from_environment(croft_config *config);
 
 typedef struct croft_context croft_context;
@@ -189,19 +196,23 @@ CROFT_API croft_status croft_kernel_parameter(const croft_kernel *kernel, int in
  * (a broadcast). The last axis must be dense (stride 1, where it has more than one element), and no
  * stride be negative. */
 typedef struct croft_tensor {
-    void *data;                     /* NULL only where there are no elements */
-    int32_t device_type, device_id; /* 1: memory of the process; 2: of a CUDA device */
+    /* NULL only where there are no elements. Of OpenCL it is a cl_mem, of the context's
+     * cl_context. */
+    void *data;
+    int32_t device_type, device_id; /* 1: memory of the process; 2: of a CUDA device; 4: OpenCL */
     int32_t rank;                   /* at most 4 */
     uint8_t dtype_code;             /* CROFT_INT, ... */
     uint8_t dtype_bits;             /* of an element */
     uint16_t dtype_lanes;           /* 1 */
     const int64_t *shape;           /* elements along each axis */
     const int64_t *strides;         /* elements from one index to the next; NULL: dense rows */
-    uint64_t byte_offset;           /* of the first element from `data` */
+    /* Of the first element from `data`. Of OpenCL it has to be a multiple of the device's
+     * CL_DEVICE_MEM_BASE_ADDR_ALIGN, or 0. */
+    uint64_t byte_offset;
 } croft_tensor;
 
 enum { CROFT_INT = 0, CROFT_UINT = 1, CROFT_FLOAT = 2, CROFT_BFLOAT = 4, CROFT_BOOL = 6 };
-enum { CROFT_ON_CPU = 1, CROFT_ON_CUDA = 2 };
+enum { CROFT_ON_CPU = 1, CROFT_ON_CUDA = 2, CROFT_ON_OPENCL = 4 };
 
 typedef enum croft_argument_kind {
     CROFT_ARGUMENT_TENSOR,
@@ -244,14 +255,16 @@ CROFT_API void croft_dispatch_free(croft_dispatch *dispatch);
 typedef struct croft_launch_options {
     size_t size; /* sizeof(croft_launch_options) */
     /* Where the first elements of the tensors lie now, one for each tensor in the order of the
-     * list. NULL: where they lay when the dispatch was prepared. Shapes and strides are the same;
-     * CROFT_REJECTED where bytes of outputs overlap, elements are not aligned to their size, or the
-     * variant asks for an alignment that they do not have: prepare again. */
+     * list; of OpenCL cl_mem handles, at whose beginning they lie. NULL: where they lay when the
+     * dispatch was prepared. Shapes and strides are the same; CROFT_REJECTED where bytes of outputs
+     * overlap, elements are not aligned to their size, or the variant asks for an alignment that
+     * they do not have: prepare again. */
     void *const *data;
-    /* CUDA: the launch is put on it, and the call returns before the outputs are written. NULL: the
-     * device's own, and the call waits. Launches of one dispatch on several streams have to be
-     * ordered by the caller: one that splits rows (few wide ones, docs/planning.md) hands partial
-     * results from kernel to kernel in memory that all its launches share. */
+    /* A CUstream or cl_command_queue: the launch is put on it, and the call returns before the
+     * outputs are written. NULL: the device's own, and the call waits. Launches of one dispatch on
+     * several streams have to be ordered by the caller: one that splits rows (few wide ones,
+     * docs/planning.md) hands partial results from kernel to kernel in memory that all its launches
+     * share. */
     void *stream;
 } croft_launch_options;
 

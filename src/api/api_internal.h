@@ -63,12 +63,22 @@ struct api_variant {
     bool borrowed; /* the module is another variant's */
 };
 
+/* A part of a buffer that the device was asked for. */
+typedef struct api_part {
+    void *memory; /* NULL: none */
+    void *data;   /* of which it is one */
+    uint64_t offset;
+    int64_t bytes;
+} api_part;
+
 struct croft_dispatch {
     croft_kernel *kernel;
     const api_variant *variant;
     int parameter_count, pointer_count;
     runtime_tensor tensors[API_PARAMETERS_LIMIT]; /* by parameter; of scalars nothing */
     bool read[API_PARAMETERS_LIMIT], written[API_PARAMETERS_LIMIT];
+    void *memory[API_PARAMETERS_LIMIT];   /* by parameter: what a launch is given */
+    api_part parts[API_PARAMETERS_LIMIT]; /* by parameter */
     void *pointers[API_PARAMETERS_LIMIT]; /* of tensors, those of the workspace last */
     int own_pointers;                     /* of the caller */
     int64_t *words;
@@ -123,6 +133,21 @@ void api_homes_find(const croft_dispatch *dispatch, text_bindings *bindings,
 croft_status api_overlaps_check(api_call *call, const croft_dispatch *dispatch);
 /* The same where a tensor's elements are not aligned to their size. */
 croft_status api_alignments_check(api_call *call, const croft_dispatch *dispatch);
+
+/* The bytes from its first element to behind the last one. */
+int64_t api_tensor_bytes(const runtime_tensor *tensor);
+
+/* ---- memory.c ---- */
+/* Where memory is a handle: finds where the tensor lies, and refuses what lies past the end or
+ * cannot be a part. Otherwise, and for no bytes, nothing. */
+croft_status api_memory_place(api_call *call, const croft_kernel *kernel, const char *name,
+                              void *data, uint64_t byte_offset, int64_t bytes,
+                              runtime_tensor *tensor);
+/* Once it is placed: the memory that a launch is given for parameter number `parameter`. */
+croft_status api_memory_take(api_call *call, croft_dispatch *dispatch, const croft_tensor *given,
+                             int64_t bytes, int parameter);
+/* The parts of a dispatch. */
+void api_memory_release(croft_dispatch *dispatch);
 
 /* ---- variant.c ---- */
 /* The kernel's variant for these arguments, which is made where there is none. */

@@ -200,7 +200,7 @@ static croft_status check_place(api_call *call, const char *name, const croft_te
             call, "tensor-device", name, "it lies on another device",
             number_text(call, given->device_type),
             base_diagnostics_text(&call->diagnostics, "%d, that of the context", device_type));
-    return bytes > 0 ? check_alignment(call, name, tensor) : CROFT_OK;
+    return CROFT_OK;
 }
 
 static const croft_tensor *tensor_named(const croft_argument *arguments, int count,
@@ -219,11 +219,32 @@ static ir_access_mode mode_of(const croft_kernel *kernel, const char *name) {
     return IR_IN;
 }
 
+int64_t api_tensor_bytes(const runtime_tensor *tensor) {
+    int64_t bytes = 0;
+    return span_of(tensor, &bytes) ? bytes : 0;
+}
+
+/* What is left once types and strides are known to be right: where it lies. */
+static croft_status place_tensor(api_call *call, const croft_kernel *kernel, const char *name,
+                                 const croft_tensor *given, croft_dispatch *dispatch,
+                                 int parameter) {
+    const runtime_device_vtable *device = kernel->context->device->vtable;
+    runtime_tensor *tensor = &dispatch->tensors[parameter];
+    if (device->locate == NULL)
+        tensor->address = (uint64_t)(uintptr_t)given->data + given->byte_offset;
+    croft_status status = check_place(call, name, given, tensor, device->memory);
+    int64_t bytes = api_tensor_bytes(tensor);
+    if (status == CROFT_OK)
+        status =
+            api_memory_place(call, kernel, name, given->data, given->byte_offset, bytes, tensor);
+    if (status == CROFT_OK && bytes > 0)
+        status = check_alignment(call, name, tensor);
+    return status == CROFT_OK ? api_memory_take(call, dispatch, given, bytes, parameter) : status;
+}
+
 croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
                               const text_bindings *bindings, const croft_argument *arguments,
                               int count, croft_dispatch *dispatch) {
-    int device_type =
-        kernel->context->device->vtable->allocate != NULL ? CROFT_ON_CUDA : CROFT_ON_CPU;
     for (int i = 0; i < bindings->argument_count; i++) {
         const text_argument *bound = &bindings->arguments[i];
         const croft_tensor *given = bound->kind == TEXT_ARGUMENT_TENSOR
@@ -232,9 +253,8 @@ croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
         if (given == NULL)
             continue;
         runtime_tensor *tensor = &dispatch->tensors[i];
-        *tensor = (runtime_tensor){.address = (uint64_t)(uintptr_t)given->data + given->byte_offset,
-                                   .rank = given->rank,
-                                   .element_bytes = base_dtype_size(bound->dtype)};
+        *tensor =
+            (runtime_tensor){.rank = given->rank, .element_bytes = base_dtype_size(bound->dtype)};
         croft_status status = CROFT_OK;
         if (!read_strides(given, tensor))
             status = api_refuse(call, "tensor-range", bound->name,
@@ -244,8 +264,8 @@ croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
         dispatch->written[i] = mode_of(kernel, bound->name) != IR_IN;
         dispatch->read[i] = mode_of(kernel, bound->name) != IR_OUT;
         status = status == CROFT_OK ? check_strides(call, bound->name, tensor) : status;
-        status = status == CROFT_OK ? check_place(call, bound->name, given, tensor, device_type)
-                                    : status;
+        if (status == CROFT_OK)
+            status = place_tensor(call, kernel, bound->name, given, dispatch, i);
         if (status == CROFT_OK && dispatch->written[i] && meets_itself(tensor))
             status =
                 api_refuse(call, "output-overlap", bound->name, "two indices of it are one element",
@@ -258,7 +278,7 @@ croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
 
 /* ---- tensors that meet ---- */
 static bool is_one_tensor(const runtime_tensor *a, const runtime_tensor *b) {
-    bool one = a->address == b->address && a->rank == b->rank &&
+    bool one = a->space == b->space && a->address == b->address && a->rank == b->rank &&
                a->element_bytes == b->element_bytes && a->element_bytes > 0;
     for (int d = 0; one && d < a->rank; d++)
         one = a->extents[d] == b->extents[d] &&
@@ -306,7 +326,7 @@ static bool has_bytes(const runtime_tensor *tensor) {
 
 static bool meet(const runtime_tensor *a, const runtime_tensor *b) {
     int64_t a_bytes = 0, b_bytes = 0;
-    if (a->element_bytes == 0 || b->element_bytes == 0)
+    if (a->element_bytes == 0 || b->element_bytes == 0 || a->space != b->space)
         return false;
     (void)!(span_of(a, &a_bytes) && span_of(b, &b_bytes)); /* both were asked before */
     return a_bytes > 0 && b_bytes > 0 && a->address < b->address + (uint64_t)b_bytes &&

@@ -49,6 +49,7 @@ void croft_config_from_environment(croft_config *given) {
     set_unless(&config.compiler, "CROFT_COMPILER");
     set_unless(&config.cuda_driver, "CROFT_CUDA_DRIVER");
     set_unless(&config.cuda_nvrtc, "CROFT_NVRTC");
+    set_unless(&config.opencl_library, "CROFT_OPENCL_LIBRARY");
     set_unless(&config.cache_home, "XDG_CACHE_HOME");
     set_unless(&config.home, "HOME");
     memcpy(given, &config, known);
@@ -62,6 +63,8 @@ static bool read_config(const croft_config *given, croft_config *config) {
     if (given->size < sizeof given->size)
         return false;
     memcpy(config, given, given->size < sizeof *config ? given->size : sizeof *config);
+    if ((config->opencl_context != NULL) != (config->opencl_device != NULL))
+        return false;
     return config->threads >= 0 && config->threads <= RUNTIME_TEAM_LIMIT &&
            config->cache_bytes >= 0;
 }
@@ -104,7 +107,10 @@ static croft_status open_device(croft_context *context, const croft_config *conf
                          .context = config->parallel_context}},
         .driver = config->cuda_driver,
         .driver_compiler = config->cuda_nvrtc,
-        .cache = context->cache};
+        .cache = context->cache,
+        .opencl_library = config->opencl_library,
+        .opencl_context = config->opencl_context,
+        .opencl_device = config->opencl_device};
     runtime_report report;
     runtime_status status = runtime_device_open(name, context->allocator, &devices,
                                                 &context->device, &context->runs_on, &report);

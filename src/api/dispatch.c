@@ -42,7 +42,7 @@ static void pack(croft_dispatch *dispatch, const text_bindings *bindings) {
             continue;
         for (int d = 0; d < tensor->rank; d++)
             words[count++] = tensor->strides[d];
-        dispatch->pointers[dispatch->pointer_count++] = (void *)(uintptr_t)tensor->address;
+        dispatch->pointers[dispatch->pointer_count++] = dispatch->memory[i];
         dispatch->own_pointers += i < dispatch->variant->compiled.tile->parameter_count;
     }
     for (int i = 0; i < module->parameter_count; i++)
@@ -53,11 +53,12 @@ static void pack(croft_dispatch *dispatch, const text_bindings *bindings) {
 /* ---- what launches hand on ---- */
 /* Dense, in memory of the device. */
 static croft_status make_tensor(api_call *call, croft_dispatch *dispatch,
-                                const ir_parameter *parameter, const text_bindings *bindings,
-                                runtime_tensor *tensor, int number) {
+                                const text_bindings *bindings, int parameter, int number) {
     runtime_device *device = dispatch->kernel->context->device;
-    const ir_type *type = &parameter->value->type;
-    int64_t bytes = base_dtype_size(parameter->dtype);
+    const ir_parameter *known = &whole_module(&dispatch->variant->compiled)->parameters[parameter];
+    const ir_type *type = &known->value->type;
+    runtime_tensor *tensor = &dispatch->tensors[parameter];
+    int64_t bytes = base_dtype_size(known->dtype);
     *tensor = (runtime_tensor){.rank = type->rank, .element_bytes = bytes};
     int64_t dense = 1;
     for (int d = type->rank - 1; d >= 0; d--) {
@@ -84,7 +85,11 @@ static croft_status make_tensor(api_call *call, croft_dispatch *dispatch,
         if (*memory == NULL)
             return CROFT_OUT_OF_MEMORY;
     }
-    tensor->address = (uint64_t)(uintptr_t)*memory;
+    dispatch->memory[parameter] = *memory;
+    if (device->vtable->locate != NULL)
+        tensor->space = (uint64_t)(uintptr_t)*memory;
+    else
+        tensor->address = (uint64_t)(uintptr_t)*memory;
     return CROFT_OK;
 }
 
@@ -105,8 +110,7 @@ static croft_status make_workspace(api_call *call, croft_dispatch *dispatch,
         return CROFT_OUT_OF_MEMORY;
     croft_status status = CROFT_OK;
     for (int i = 0; i < count && status == CROFT_OK; i++)
-        status = make_tensor(call, dispatch, &module->parameters[own + i], bindings,
-                             &dispatch->tensors[own + i], i);
+        status = make_tensor(call, dispatch, bindings, own + i, i);
     return status;
 }
 
@@ -256,6 +260,7 @@ void croft_dispatch_free(croft_dispatch *dispatch) {
         return;
     base_allocator allocator = dispatch->kernel->context->allocator;
     free_workspace(dispatch);
+    api_memory_release(dispatch);
     if (dispatch->variant != NULL) {
         const compile_result *compiled = &dispatch->variant->compiled;
         size_t words = (size_t)api_count_words(whole_module(compiled)) + 1;
@@ -289,16 +294,30 @@ static croft_status check_conditions(api_call *call, const croft_dispatch *dispa
     return CROFT_OK;
 }
 
+static croft_status move_tensor(api_call *call, croft_dispatch *moved, int parameter, int pointer,
+                                void *data) {
+    const croft_kernel *kernel = moved->kernel;
+    runtime_tensor *tensor = &moved->tensors[parameter];
+    if (data == NULL && moved->pointers[pointer] != NULL)
+        return CROFT_MISUSE;
+    if (kernel->context->device->vtable->locate == NULL)
+        tensor->address = (uint64_t)(uintptr_t)data;
+    int64_t bytes = api_tensor_bytes(tensor);
+    bool kept = kernel->context->device->vtable->locate != NULL && bytes == 0;
+    moved->pointers[pointer] = kept ? NULL : data;
+    return api_memory_place(call, kernel, moved->variant->compiled.tile->parameters[parameter].name,
+                            data, 0, bytes, tensor);
+}
+
 /* The tensors as they lie now, in a dispatch of the stack. */
 static croft_status move_tensors(api_call *call, croft_dispatch *moved, void *const *data) {
     int pointer = 0;
     for (int i = 0; i < moved->parameter_count; i++) {
         if (!moved->variant->compiled.tile->parameters[i].is_tensor)
             continue;
-        if (data[pointer] == NULL && moved->pointers[pointer] != NULL)
-            return CROFT_MISUSE;
-        moved->tensors[i].address = (uint64_t)(uintptr_t)data[pointer];
-        moved->pointers[pointer] = data[pointer];
+        croft_status placed = move_tensor(call, moved, i, pointer, data[pointer]);
+        if (placed != CROFT_OK)
+            return placed;
         pointer++;
     }
     moved->launch.pointers = moved->pointers;

@@ -17,6 +17,7 @@
 
 /* A tensor as the device sees it. */
 typedef struct runtime_tensor {
+    uint64_t space; /* of which it is an address; 0: that of the process */
     uint64_t address;
     int rank;
     int64_t element_bytes;

@@ -36,10 +36,29 @@ static runtime_status open_cuda(base_allocator allocator, const runtime_devices_
     return status;
 }
 
+static runtime_status open_opencl(base_allocator allocator, const runtime_devices_config *config,
+                                  runtime_device **device, const machine **runs,
+                                  runtime_report *report) {
+    runtime_opencl_config own = {.library = config->opencl_library,
+                                 .context = config->opencl_context,
+                                 .device = config->opencl_device};
+    runtime_status status = runtime_opencl_create(allocator, &own, device, report);
+    if (status != RUNTIME_OK)
+        return status;
+    const char *name = runtime_opencl_facts_of(*device)->machine;
+    *runs = machine_find(name);
+    if (*runs != NULL)
+        return RUNTIME_OK;
+    status = runtime_report_set(report, RUNTIME_NO_DEVICE, "there is no machine `%s`", name);
+    (*device)->vtable->destroy(*device);
+    *device = NULL;
+    return status;
+}
+
 static const struct {
     const char *name;
     opening *open;
-} devices[] = {{"cpu", open_cpu}, {"cuda", open_cuda}};
+} devices[] = {{"cpu", open_cpu}, {"cuda", open_cuda}, {"opencl", open_opencl}};
 
 enum { DEVICES = sizeof devices / sizeof devices[0] };
 

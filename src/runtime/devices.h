@@ -8,6 +8,7 @@
 
 #include "runtime/cpu.h"
 #include "runtime/cuda.h"
+#include "runtime/opencl.h"
 
 #include "machine/machine.h"
 
@@ -16,6 +17,8 @@ typedef struct runtime_devices_config {
     runtime_cpu_config cpu;
     const char *driver, *driver_compiler; /* libraries; NULL: their usual names */
     runtime_cache *cache; /* of the devices with a driver; cpu's is in the config of its compiler */
+    const char *opencl_library;           /* as in runtime_opencl_config */
+    void *opencl_context, *opencl_device; /* likewise */
 } runtime_devices_config;
 
 /* Number `index` of the names, from 0; NULL past the end. */

@@ -10,8 +10,8 @@
  * of the test, when there is one. Without a test, as a library that the command opens, FAKE_OPENCL
  * in the environment says which devices there are (`none`: no platform; `empty`: no device;
  * `lacking`: both lack something) and what a launch does to two f32[R, N]: `copy`, `overrun`
- * (copies one element more), `lost` (fails). It checks what an implementation would only crash on: what is
- * made is given back once, arguments are set by the thread that launches, parts lie inside.
+ * (copies one element more), `lost` (fails). It checks what an implementation would only crash on:
+ * what is made is given back once, arguments are set by the thread that launches, parts lie inside.
  */
 #ifndef FAKE_OPENCL_H
 #define FAKE_OPENCL_H

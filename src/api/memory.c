@@ -1,0 +1,97 @@
+/* Where tensors lie: an address, or a handle that the device is asked about.
+ *
+ *     croft_tensor {data 0x7f..00, byte_offset 64}     ->   address 0x7f..40, of the process
+ *     croft_tensor {data a handle, byte_offset 1024}   ->   address 1024, of that buffer's space;
+ *                                                           the device is given a part of it
+ */
+#include "api/api_internal.h"
+
+static croft_status ask_device(api_call *call, runtime_device *device, void *data,
+                               runtime_place *place) {
+    runtime_report *report = api_allocate(call->allocator, sizeof *report);
+    if (report == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    runtime_status status = device->vtable->locate(device, data, place, report);
+    croft_status answer = api_runtime_status(call, report, status);
+    api_release(call->allocator, report, sizeof *report);
+    return answer;
+}
+
+static croft_status check_place(api_call *call, const char *name, const runtime_place *place,
+                                uint64_t byte_offset, int64_t bytes) {
+    const uint64_t there = (uint64_t)place->bytes;
+    if (byte_offset > there || there - byte_offset < (uint64_t)bytes)
+        return api_refuse(call, "tensor-range", name, "its elements lie past the end of its buffer",
+                          base_diagnostics_text(&call->diagnostics, "%lld bytes from %llu on",
+                                                (long long)bytes, (unsigned long long)byte_offset),
+                          base_diagnostics_text(&call->diagnostics, "a buffer of %lld or more",
+                                                (long long)place->bytes));
+    if (byte_offset % (uint64_t)place->part_alignment != 0)
+        return api_refuse(call, "tensor-alignment", name,
+                          "parts of buffers do not begin there on this device",
+                          base_diagnostics_text(&call->diagnostics, "byte_offset %llu",
+                                                (unsigned long long)byte_offset),
+                          base_diagnostics_text(&call->diagnostics, "a multiple of %lld",
+                                                (long long)place->part_alignment));
+    return CROFT_OK;
+}
+
+croft_status api_memory_place(api_call *call, const croft_kernel *kernel, const char *name,
+                              void *data, uint64_t byte_offset, int64_t bytes,
+                              runtime_tensor *tensor) {
+    runtime_device *device = kernel->context->device;
+    runtime_place place = {0};
+    if (device->vtable->locate == NULL || bytes == 0)
+        return CROFT_OK;
+    croft_status status = ask_device(call, device, data, &place);
+    if (status == CROFT_OK)
+        status = check_place(call, name, &place, byte_offset, bytes);
+    tensor->space = place.space;
+    tensor->address = place.address + byte_offset;
+    return status;
+}
+
+/* The same bytes by another name are one part. */
+static void *part_of_same(const croft_dispatch *dispatch, const croft_tensor *given, int64_t bytes,
+                          int parameter) {
+    for (int i = 0; i < parameter; i++)
+        if (dispatch->parts[i].memory != NULL && dispatch->parts[i].data == given->data &&
+            dispatch->parts[i].offset == given->byte_offset && dispatch->parts[i].bytes == bytes)
+            return dispatch->parts[i].memory;
+    return NULL;
+}
+
+croft_status api_memory_take(api_call *call, croft_dispatch *dispatch, const croft_tensor *given,
+                             int64_t bytes, int parameter) {
+    runtime_device *device = dispatch->kernel->context->device;
+    void **memory = &dispatch->memory[parameter];
+    if (device->vtable->part == NULL) {
+        *memory = (void *)(uintptr_t)dispatch->tensors[parameter].address;
+        return CROFT_OK;
+    }
+    if (bytes == 0 || given->byte_offset == 0) {
+        *memory = bytes == 0 ? NULL : given->data;
+        return CROFT_OK;
+    }
+    *memory = part_of_same(dispatch, given, bytes, parameter);
+    if (*memory != NULL)
+        return CROFT_OK;
+    runtime_report *report = api_allocate(call->allocator, sizeof *report);
+    if (report == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    runtime_status status = device->vtable->part(device, given->data, (int64_t)given->byte_offset,
+                                                 bytes, memory, report);
+    croft_status answer = api_runtime_status(call, report, status);
+    api_release(call->allocator, report, sizeof *report);
+    if (answer == CROFT_OK)
+        dispatch->parts[parameter] = (api_part){
+            .memory = *memory, .data = given->data, .offset = given->byte_offset, .bytes = bytes};
+    return answer;
+}
+
+void api_memory_release(croft_dispatch *dispatch) {
+    runtime_device *device = dispatch->kernel->context->device;
+    for (int i = 0; i < API_PARAMETERS_LIMIT; i++)
+        if (dispatch->parts[i].memory != NULL)
+            device->vtable->release(device, dispatch->parts[i].memory);
+}
