@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/hash.h"
+#include "runtime/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,21 +49,6 @@ int cache_entry_open(int directory, const char *name, struct stat *status) {
     return -1;
 }
 
-static bool read_at(int file, void *bytes, size_t length, int64_t offset) {
-    char *to = bytes;
-    while (length > 0) {
-        ssize_t got = pread(file, to, length, offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        to += got;
-        offset += got;
-        length -= (size_t)got;
-    }
-    return true;
-}
-
 /* The file's own words about its length, against its length. */
 static const char *check_header(int file, const struct stat *status, entry_header *header) {
     int64_t sum;
@@ -72,7 +58,7 @@ static const char *check_header(int file, const struct stat *status, entry_heade
         return "somebody else's";
     if ((status->st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return "writable for others";
-    if (!read_at(file, header, sizeof *header, 0))
+    if (!runtime_file_read(file, header, sizeof *header, 0))
         return "cut short";
     if (memcmp(header->magic, magic, sizeof magic) != 0)
         return "of another form";
@@ -103,7 +89,7 @@ static bool read_part(int file, int64_t begin, int64_t end, uint64_t *sum, cache
     size_t head = key != NULL ? strlen(key->head) : 0;
     for (int64_t at = begin; at < end;) {
         size_t length = end - at < PIECE_BYTES ? (size_t)(end - at) : PIECE_BYTES;
-        if (!read_at(file, bytes, length, at))
+        if (!runtime_file_read(file, bytes, length, at))
             return false;
         *sum = base_hash_bytes(*sum, bytes, length);
         if (checked != NULL)
@@ -129,7 +115,7 @@ const char *cache_entry_check(int file, const struct stat *status, const runtime
     if (!read_part(file, 0, begin, &sum, NULL, NULL) ||
         !read_part(file, begin, middle, &sum, checked, key) ||
         !read_part(file, middle, end, &sum, NULL, NULL) ||
-        !read_at(file, &stored, sizeof stored, end))
+        !runtime_file_read(file, &stored, sizeof stored, end))
         return "cannot be read";
     checked->program.offset = middle;
     checked->program.size = header.program_size;
@@ -139,11 +125,11 @@ const char *cache_entry_check(int file, const struct stat *status, const runtime
 void cache_entry_read_key(int file, char key[RUNTIME_CACHE_HEAD_LIMIT + 1]) {
     entry_header header;
     int64_t size = 0;
-    if (read_at(file, &header, sizeof header, 0) && header.key_size > 0 &&
+    if (runtime_file_read(file, &header, sizeof header, 0) && header.key_size > 0 &&
         memcmp(header.magic, magic, sizeof magic) == 0)
         size =
             header.key_size < RUNTIME_CACHE_HEAD_LIMIT ? header.key_size : RUNTIME_CACHE_HEAD_LIMIT;
-    if (size > 0 && !read_at(file, key, (size_t)size, (int64_t)sizeof header))
+    if (size > 0 && !runtime_file_read(file, key, (size_t)size, (int64_t)sizeof header))
         size = 0;
     key[size] = '\0';
 }
@@ -151,18 +137,8 @@ void cache_entry_read_key(int file, char key[RUNTIME_CACHE_HEAD_LIMIT + 1]) {
 /* ---- writing ---- */
 /* Goes on with the checksum; 0 or an errno. */
 static int write_part(int file, const void *bytes, size_t length, uint64_t *sum) {
-    const char *from = bytes;
     *sum = base_hash_bytes(*sum, bytes, length);
-    while (length > 0) {
-        ssize_t written = write(file, from, length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return errno;
-        from += written;
-        length -= (size_t)written;
-    }
-    return 0;
+    return runtime_file_write(file, bytes, length);
 }
 
 int cache_entry_write(int directory, const char *name, const runtime_cache_key *key,

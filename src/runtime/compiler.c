@@ -1,45 +1,36 @@
-/* The system C compiler. See the header for the path from text to library.
- *
- * The child gets a fixed environment, /dev/null as input, and one pipe for both outputs. The pipe
- * is read to its end whatever the report can hold, so a talkative compiler never blocks; its end
- * also means that every process the compiler started has gone. One that does not come to its end in
- * time is killed; what it started itself and left behind is not known here.
+/* The system C compiler: which one it is, how it is called, and what is compiled or comes from the
+ * cache. See the header for the path from text to library.
  *
  *     cc -std=gnu11 -O2 ... TARGET FLAGS EXTRA FLAGS -o PRIVATE/kernel.so PRIVATE/kernel.c -lm
  *
- * With a cache the program may come from there, and goes there once it has been loaded. It is
- * copied into PRIVATE in any case: what is mapped into the process is then a file that nobody else
- * can cut short, and has a name of its own (dlopen gives the library that it has under a name, also
- * where the file is another one by now). The key is made without starting the compiler, from its
- * file and those that it may start or be a script for, which are known by their usual names only:
+ * A program that is in the cache is copied from there; one that was compiled is kept there once it
+ * has been loaded. Loaded is always the file in PRIVATE, for two reasons: nobody else can shorten
+ * it while it is mapped into the process, and its name is new. (Of a name that is loaded already
+ * dlopen returns the library that it has, even if the file is a new one.)
+ *
+ * The key of a program is made without starting the compiler. It has the file of the compiler and
+ * those that the compiler may start, or be a script for; these are found by their usual names:
  *
  *     compiled by /usr/bin/cc
  *     file /usr/bin/x86_64-linux-gnu-gcc-12 device 65024 inode 1337 size 1277336 modified ...
  *     as /usr/bin/x86_64-linux-gnu-as device ...
  *     flag -std=gnu11 ...
  */
-#include "runtime/compiler.h"
+#include "runtime/compiler_internal.h"
 
+#include "runtime/file.h"
 #include "runtime/program_key.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { ARGUMENT_LIMIT = 128, DEFAULT_TIME_LIMIT_S = 600, FOLDER_DEPTH_LIMIT = 8 };
+enum { ARGUMENT_LIMIT = 128 };
 
 /* -fno-trapping-math and -fno-math-errno give up traps and errno only: NaN, infinities and signed
  * zeros keep their meaning (tested). */
@@ -56,13 +47,7 @@ static const char default_path[] = "/usr/local/bin:/usr/bin";
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* A private directory with the two files in it. */
-typedef struct build_directory {
-    char path[PATH_MAX];
-    char source[PATH_MAX + 16];
-    char library[PATH_MAX + 16];
-} build_directory;
-
+/* ---- finding it ---- */
 static bool is_executable_file(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
@@ -117,111 +102,7 @@ runtime_status runtime_compiler_find(const runtime_compiler_config *config, char
                               config->path == NULL ? " (PATH is not set)" : "");
 }
 
-/* Why a directory cannot hold a library of this source, or NULL. */
-static const char *directory_objection(const char *path, size_t source_length) {
-    struct statvfs status;
-    if (statvfs(path, &status) != 0)
-        return strerror(errno);
-    if ((status.f_flag & ST_NOEXEC) != 0)
-        return "mounted without permission to execute";
-    uint64_t needed = (UINT64_C(1) << 22) + 16 * (uint64_t)source_length;
-    if (status.f_blocks != 0 && (uint64_t)status.f_bavail < needed / (uint64_t)status.f_frsize)
-        return "too little space left";
-    return NULL;
-}
-
-static int write_all(int file, const char *bytes, size_t length) {
-    while (length > 0) {
-        ssize_t written = write(file, bytes, length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return errno;
-        bytes += written;
-        length -= (size_t)written;
-    }
-    return 0;
-}
-
-static int write_file(const char *path, const char *bytes, size_t length) {
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0)
-        return errno;
-    int error = write_all(file, bytes, length);
-    if (close(file) != 0 && error == 0)
-        error = errno;
-    return error;
-}
-
-/* Removes what is in a directory, links as links. */
-static void remove_entries(int directory_file, int depth) {
-    DIR *directory = directory_file >= 0 ? fdopendir(directory_file) : NULL;
-    if (directory == NULL) {
-        if (directory_file >= 0)
-            close(directory_file);
-        return;
-    }
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        const char *name = entry->d_name;
-        bool is_self = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-        if (is_self || unlinkat(dirfd(directory), name, 0) == 0 || depth == FOLDER_DEPTH_LIMIT)
-            continue;
-        int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-        remove_entries(openat(dirfd(directory), name, flags), depth + 1);
-        unlinkat(dirfd(directory), name, AT_REMOVEDIR);
-    }
-    closedir(directory);
-}
-
-/* Compilers put temporary files beside ours. Ours go without a file descriptor, for there may be
- * none left. */
-static void remove_build_directory(const build_directory *made) {
-    unlink(made->source);
-    unlink(made->library);
-    remove_entries(open(made->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), 0);
-    rmdir(made->path);
-}
-
-/* Makes the private directory inside `parent` and writes the source; NULL or the reason. */
-static const char *make_build_directory(const char *parent, const char *source, size_t length,
-                                        build_directory *made) {
-    char absolute[PATH_MAX];
-    if (realpath(parent, absolute) == NULL)
-        return strerror(errno);
-    const char *objection = directory_objection(absolute, length);
-    if (objection != NULL)
-        return objection;
-    int written = snprintf(made->path, sizeof made->path, "%s/croft-XXXXXX",
-                           strcmp(absolute, "/") == 0 ? "" : absolute);
-    if (written >= (int)sizeof made->path)
-        return strerror(ENAMETOOLONG);
-    if (mkdtemp(made->path) == NULL)
-        return strerror(errno);
-    snprintf(made->source, sizeof made->source, "%s/kernel.c", made->path);
-    snprintf(made->library, sizeof made->library, "%s/kernel.so", made->path);
-    int error = write_file(made->source, source, length);
-    if (error == 0)
-        return NULL;
-    remove_build_directory(made);
-    return strerror(error);
-}
-
-static runtime_status choose_build_directory(const runtime_compiler_config *config,
-                                             const char *source, size_t length,
-                                             build_directory *made, runtime_report *report) {
-    const char *parents[] = {config->temporary_directory, "/tmp", "/dev/shm", "/var/tmp"};
-    runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "no temporary directory can be used:");
-    for (size_t i = 0; i < COUNT(parents); i++) {
-        if (parents[i] == NULL)
-            continue;
-        const char *reason = make_build_directory(parents[i], source, length, made);
-        if (reason == NULL)
-            return runtime_report_set(report, RUNTIME_OK, "%s", "");
-        runtime_report_add(report, " %s (%s)", parents[i], reason);
-    }
-    return report->status;
-}
-
+/* ---- calling it ---- */
 static bool append_flags(const char *arguments[ARGUMENT_LIMIT], int *count,
                          const char *const *flags) {
     for (; flags != NULL && *flags != NULL; flags++) {
@@ -232,9 +113,9 @@ static bool append_flags(const char *arguments[ARGUMENT_LIMIT], int *count,
     return true;
 }
 
-/* *flags_end: behind the last flag; they begin behind the compiler. */
+/* arguments[0] is the compiler, and arguments[1] to arguments[*flags_end - 1] are the flags. */
 static bool make_arguments(const char *arguments[ARGUMENT_LIMIT], const char *compiler,
-                           const build_directory *directory, const char *const *flags,
+                           const compiler_directory *directory, const char *const *flags,
                            const char *const *extra_flags, int *flags_end) {
     int count = 0;
     arguments[count++] = compiler;
@@ -251,181 +132,11 @@ static bool make_arguments(const char *arguments[ARGUMENT_LIMIT], const char *co
     return true;
 }
 
-/* The compiler's own directory, and those of the system. */
-static void list_directories(const char *compiler, char directories[PATH_MAX + 32]) {
-    int length = (int)(strrchr(compiler, '/') - compiler);
-    snprintf(directories, PATH_MAX + 32, "%.*s:/usr/bin:/bin", length, compiler);
-}
-
-/* Signals that a host may have blocked or ignored act on the compiler as they do by default. */
-static int set_signals(posix_spawnattr_t *attributes) {
-    sigset_t all, none;
-    sigfillset(&all);
-    sigemptyset(&none);
-    int error = posix_spawnattr_setsigdefault(attributes, &all);
-    if (error == 0)
-        error = posix_spawnattr_setsigmask(attributes, &none);
-    if (error == 0)
-        error =
-            posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    return error;
-}
-
-/* Starts the compiler with both outputs on `output`; 0 or an errno. */
-static int start_compiler(const char *const *arguments, const char *temporary, int output,
-                          pid_t *process) {
-    char directories[PATH_MAX + 32], path[PATH_MAX + 40], scratch[PATH_MAX + 16];
-    list_directories(arguments[0], directories);
-    snprintf(path, sizeof path, "PATH=%s", directories);
-    snprintf(scratch, sizeof scratch, "TMPDIR=%s", temporary);
-    char locale[] = "LC_ALL=C", no_cache[] = "CCACHE_DISABLE=1";
-    char *const environment[] = {path, scratch, locale, no_cache, NULL};
-
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error != 0)
-        return error;
-    error = posix_spawnattr_init(&attributes);
-    if (error == 0) {
-        /* Input last: a host without standard files may have the pipe there. */
-        error = posix_spawn_file_actions_adddup2(&actions, output, 1);
-        if (error == 0)
-            error = posix_spawn_file_actions_adddup2(&actions, output, 2);
-        if (error == 0)
-            error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-        if (error == 0)
-            error = set_signals(&attributes);
-        if (error == 0)
-            error = posix_spawn(process, arguments[0], &actions, &attributes,
-                                (char *const *)(uintptr_t)arguments, environment);
-        posix_spawnattr_destroy(&attributes);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
-}
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* Waits until there is something to read, or the end; false when that is not before the time. */
-static bool await_output(int input, int64_t end_ms) {
-    struct pollfd wait = {.fd = input, .events = POLLIN};
-    for (;;) {
-        int64_t left = end_ms - now_ms();
-        int ready = left <= 0 ? 0 : poll(&wait, 1, left < 10000 ? (int)left : 10000);
-        if (ready > 0 || (ready < 0 && errno != EINTR))
-            return true;
-        if (left <= 0)
-            return false;
-    }
-}
-
-/* Reads to the end; keeps what the report can hold. False when the time is over before. */
-static bool read_output(int input, int64_t end_ms, runtime_report *report) {
-    size_t used = 0;
-    char bytes[4096];
-    bool in_time = true;
-    while ((in_time = await_output(input, end_ms))) {
-        ssize_t got = read(input, bytes, sizeof bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        size_t room = sizeof report->text - 1 - used;
-        size_t kept = (size_t)got < room ? (size_t)got : room;
-        memcpy(report->text + used, bytes, kept);
-        used += kept;
-    }
-    report->text[used] = '\0';
-    return in_time;
-}
-
-/* Whether the process ends before the time; it stays to be waited for. A process that cannot be
- * looked at counts as ended. */
-static bool ends_in_time(pid_t process, int64_t end_ms) {
-    for (long pause_us = 100;; pause_us = pause_us < 10000 ? 2 * pause_us : pause_us) {
-        siginfo_t info = {0};
-        int looked = waitid(P_PID, (id_t)process, &info, WEXITED | WNOWAIT | WNOHANG);
-        if ((looked < 0 && errno != EINTR) || info.si_pid == process)
-            return true;
-        if (now_ms() >= end_ms)
-            return false;
-        nanosleep(&(struct timespec){.tv_nsec = pause_us * 1000}, NULL);
-    }
-}
-
-/* Puts the reason before the compiler's own words, which are already in the report. */
-static runtime_status report_before_output(runtime_report *report, runtime_status status,
-                                           const char *reason) {
-    size_t head = strlen(reason), tail = strlen(report->text);
-    if (head + tail + 2 > sizeof report->text)
-        tail = sizeof report->text - head - 2;
-    memmove(report->text + head + 1, report->text, tail);
-    memcpy(report->text, reason, head);
-    report->text[head] = '\n';
-    report->text[head + 1 + tail] = '\0';
-    if (tail == 0)
-        report->text[head] = '\0';
-    report->status = status;
-    return status;
-}
-
-/* A host that ignores SIGCHLD, or waits for every child, takes the exit status away (ECHILD). The
- * library then decides: a compiler driver that fails removes its output. `late_s`: it was killed
- * after so many seconds; 0: it was not. */
-static runtime_status await_compiler(pid_t process, const char *compiler, const char *library,
-                                     int late_s, runtime_report *report) {
-    int status = 0;
-    pid_t waited;
-    while ((waited = waitpid(process, &status, 0)) < 0 && errno == EINTR)
-        ;
-    char reason[PATH_MAX + 128];
-    bool known = waited == process;
-    if (late_s > 0)
-        snprintf(reason, sizeof reason, "%s was ended: it took more than %d s", compiler, late_s);
-    else if (known && WIFSIGNALED(status))
-        snprintf(reason, sizeof reason, "%s was killed by signal %d", compiler, WTERMSIG(status));
-    else if (known && WEXITSTATUS(status) != 0)
-        snprintf(reason, sizeof reason, "%s failed with exit status %d", compiler,
-                 WEXITSTATUS(status));
-    else if (access(library, R_OK) != 0)
-        snprintf(reason, sizeof reason, "%s made no library", compiler);
-    else
-        return RUNTIME_OK;
-    return report_before_output(report, RUNTIME_COMPILE_FAILED, reason);
-}
-
-static runtime_status run_compiler(const char *const *arguments, const build_directory *directory,
-                                   int limit_s, runtime_report *report) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "cannot make a pipe: %s",
-                                  strerror(errno));
-    pid_t process = 0;
-    int error = start_compiler(arguments, directory->path, ends[1], &process);
-    close(ends[1]);
-    if (error != 0) {
-        close(ends[0]);
-        return runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "cannot start %s: %s",
-                                  arguments[0], strerror(error));
-    }
-    int64_t end_ms = now_ms() + (int64_t)limit_s * 1000;
-    bool in_time = read_output(ends[0], end_ms, report) && ends_in_time(process, end_ms);
-    close(ends[0]);
-    if (!in_time)
-        kill(process, SIGKILL);
-    return await_compiler(process, arguments[0], directory->library, in_time ? 0 : limit_s, report);
-}
-
 /* ---- one program ---- */
 typedef struct build {
     const runtime_compiler_config *config;
     const char *arguments[ARGUMENT_LIMIT];
-    build_directory directory;
+    compiler_directory directory;
     int limit_s;
     runtime_key key_head;
     runtime_cache_key key;
@@ -441,7 +152,7 @@ static runtime_status load_library(build *b, runtime_report *report) {
 }
 
 static runtime_status compile_and_load(build *b, runtime_report *report) {
-    runtime_status status = run_compiler(b->arguments, &b->directory, b->limit_s, report);
+    runtime_status status = compiler_run(b->arguments, &b->directory, b->limit_s, report);
     return status == RUNTIME_OK ? load_library(b, report) : status;
 }
 
@@ -449,23 +160,20 @@ static runtime_status compile_and_load(build *b, runtime_report *report) {
 static bool copy_program(const runtime_cache_found *found, const char *path) {
     char bytes[16384];
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int64_t at = 0;
     bool good = file >= 0;
-    while (good && at < found->size) {
+    for (int64_t at = 0; good && at < found->size; at += (int64_t)sizeof bytes) {
         int64_t left = found->size - at;
-        size_t wanted = left < (int64_t)sizeof bytes ? (size_t)left : sizeof bytes;
-        ssize_t got = pread(found->file, bytes, wanted, found->offset + at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        good = got > 0 && write_all(file, bytes, (size_t)got) == 0;
-        at += good ? got : 0;
+        size_t length = left < (int64_t)sizeof bytes ? (size_t)left : sizeof bytes;
+        good = runtime_file_read(found->file, bytes, length, found->offset + at) &&
+               runtime_file_write(file, bytes, length) == 0;
     }
     if (file >= 0 && close(file) != 0)
         good = false;
     return good;
 }
 
-/* One that cannot be loaded is as good as none: what is compiled then takes its place. */
+/* A program of the cache that cannot be loaded counts as missing; the one that is compiled instead
+ * replaces it. */
 static bool load_from_cache(build *b, runtime_report *report) {
     runtime_cache_found found;
     runtime_report unread;
@@ -511,7 +219,8 @@ static runtime_status take_or_compile(build *b, runtime_report *report) {
     return status;
 }
 
-/* In each of the directories, as it is not known which one is taken. */
+/* Adds a line for each program that the compiler may start, in every directory where it may find
+ * one: which of them it takes is not known. */
 static void add_started(runtime_key *key, const char *directories) {
     for (const char *entry = directories;; entry++) {
         int length = (int)strcspn(entry, ":");
@@ -526,16 +235,16 @@ static void add_started(runtime_key *key, const char *directories) {
     }
 }
 
-/* Whether there is a key for the cache to know the program by. */
+/* False: the program has no key, so it is not looked for in the cache and not kept there. */
 static bool make_key(build *b, const char *source, size_t length, int flags_end) {
-    char directories[PATH_MAX + 32];
+    char directories[COMPILER_PATH_LIMIT];
     runtime_key *head = &b->key_head;
     if (b->config->cache == NULL || b->config->extra_flags != NULL)
         return false;
     runtime_key_add(head, "compiled by %s\n", b->arguments[0]);
     if (!runtime_key_add_file(head, "file", b->arguments[0]))
         return false;
-    list_directories(b->arguments[0], directories);
+    compiler_path_list(b->arguments[0], directories);
     add_started(head, directories);
     for (int i = 1; i < flags_end; i++)
         runtime_key_add(head, "flag %s\n", b->arguments[i]);
@@ -549,13 +258,14 @@ runtime_status runtime_compiler_build(const runtime_compiler_config *config, con
     char compiler[PATH_MAX];
     int flags_end = 0;
     build b = {.config = config,
-               .limit_s = config->time_limit_s > 0 ? config->time_limit_s : DEFAULT_TIME_LIMIT_S};
+               .limit_s =
+                   config->time_limit_s > 0 ? config->time_limit_s : RUNTIME_COMPILER_DEFAULT_S};
     *library = NULL;
     report->from_cache = false;
     runtime_status status = runtime_compiler_find(config, compiler, report);
     if (status != RUNTIME_OK)
         return status;
-    status = choose_build_directory(config, source, length, &b.directory, report);
+    status = compiler_directory_make(config, source, length, &b.directory, report);
     if (status != RUNTIME_OK)
         return status;
     if (!make_arguments(b.arguments, compiler, &b.directory, flags, config->extra_flags,
@@ -566,7 +276,7 @@ runtime_status runtime_compiler_build(const runtime_compiler_config *config, con
         status = take_or_compile(&b, report);
     else
         status = compile_and_load(&b, report);
-    remove_build_directory(&b.directory);
+    compiler_directory_remove(&b.directory);
     *library = b.library;
     report->status = status;
     return status;

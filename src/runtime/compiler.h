@@ -14,6 +14,9 @@
 #include <limits.h>
 #include <stddef.h>
 
+/* Also how long a process waits for another that compiles the same program. */
+enum { RUNTIME_COMPILER_DEFAULT_S = 600 };
+
 /* The texts belong to the caller and are read during each call. Zeroed = search in /usr/local/bin
  * and /usr/bin, temporary files in /tmp, no extra flags. */
 typedef struct runtime_compiler_config {
@@ -28,10 +31,10 @@ typedef struct runtime_compiler_config {
     const char *temporary_directory;
     /* Flags put after all others, NULL-terminated. NULL: none. */
     const char *const *extra_flags;
-    /* A compiler that has not ended after so many seconds is killed. 0: 600. */
+    /* A compiler that has not ended after so many seconds is killed. 0: the default. */
     int time_limit_s;
-    /* Where programs are kept, and looked for before a compiler is started; NULL: nowhere. It is
-     * not used beside extra flags, as those may name files that no key knows. */
+    /* Where programs are kept, and looked for before a compiler is started; NULL: nowhere. With
+     * extra flags it is not used: they may name files, and a key does not say what is in those. */
     runtime_cache *cache;
 } runtime_compiler_config;
 
@@ -43,8 +46,8 @@ runtime_status runtime_compiler_find(const runtime_compiler_config *config, char
 /* Compiles C text into a shared object and loads it (RTLD_NOW, RTLD_LOCAL). `flags` are those of
  * the target, such as -mavx2, NULL-terminated; NULL: none. Floating arithmetic keeps its meaning:
  * contraction off, NaN, infinities and signed zeros as written; errno and traps are not kept.
- * A program of the cache is loaded without starting the compiler, which must be there all the same,
- * as it is part of the key; the report then says from_cache, and no warnings.
+ * A program of the cache is loaded without starting the compiler. The compiler must exist even
+ * then, as its file is part of the key. The report says from_cache, and has no warnings.
  * On success *library is to be closed with runtime_library_close. On failure nothing is loaded;
  * in either case no file stays behind. The calling process needs no special signal set-up. */
 runtime_status runtime_compiler_build(const runtime_compiler_config *config, const char *source,

@@ -6,16 +6,15 @@
  * The log is kept too, since registers and spills are read from it. NVRTC is known by the file that
  * the loader opened, and by the library of built-in functions beside it, which it opens itself.
  */
+#include "runtime/compiler.h"
 #include "runtime/cuda_internal.h"
+#include "runtime/file.h"
 #include "runtime/program_key.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { LOCK_LIMIT_S = 600 };
 
 /* The file of NVRTC and what stands beside it. */
 static bool add_compiler(runtime_key *key, const cuda_compiler *compiler) {
@@ -53,18 +52,7 @@ static bool make_key(const cuda_device *cuda, const runtime_artifact *artifact, 
 }
 
 static bool read_part(const runtime_cache_found *found, int64_t from, void *bytes, int64_t length) {
-    char *to = bytes;
-    while (length > 0) {
-        ssize_t got = pread(found->file, to, (size_t)length, found->offset + from);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        to += got;
-        from += got;
-        length -= got;
-    }
-    return true;
+    return runtime_file_read(found->file, bytes, (size_t)length, found->offset + from);
 }
 
 /* Where memory is short or the lengths make no sense, nothing was found. */
@@ -124,7 +112,7 @@ runtime_status cuda_cache_compile(const cuda_device *cuda, const runtime_artifac
     if (!fresh && find(cuda, &key, compiled, report))
         return RUNTIME_OK;
     runtime_status status = RUNTIME_OK;
-    int lock = runtime_cache_lock(cuda->cache, &key, LOCK_LIMIT_S);
+    int lock = runtime_cache_lock(cuda->cache, &key, RUNTIME_COMPILER_DEFAULT_S);
     if (fresh || !find(cuda, &key, compiled, report)) {
         status = cuda_compiler_run(&cuda->compiler, cuda->allocator, artifact, free_registers,
                                    compiled, report);
