@@ -5,15 +5,19 @@
  *     cuda  0: NVIDIA H200, compute capability 9.0, machine sm_90, 132 processors, 139.8 GiB
  *           driver: libcuda.so.1, version 13.0
  *           compiler: libnvrtc.so.13, version 13.0
+ *     opencl  0: pthread-skylake-avx512 ..., cpu of Portable Computing Language, 2 processors, ...
+ *             library: libOpenCL.so.1
  *
- * Nothing is started but the driver. A device that is missing is no failure.
+ * Nothing is started but the drivers. A device that is missing is no failure.
  */
 #include "job.h"
+#include "launch.h"
 #include "output.h"
 
 #include "base/json.h"
 #include "runtime/compiler.h"
 #include "runtime/cuda.h"
+#include "runtime/opencl.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -25,6 +29,7 @@ typedef struct devices_found {
     char compiler[PATH_MAX];
     runtime_report compiler_report;
     runtime_cuda_system cuda;
+    runtime_opencl_system opencl;
 } devices_found;
 
 static int count_processors(void) {
@@ -43,6 +48,8 @@ static void look(const cli_options *options, devices_found *found) {
     if (runtime_compiler_find(&compiler, found->compiler, &found->compiler_report) != RUNTIME_OK)
         found->compiler[0] = '\0';
     runtime_cuda_look(&cuda, &found->cuda);
+    runtime_opencl_config opencl = {.library = cli_opencl_library(options)};
+    runtime_opencl_look(&opencl, &found->opencl);
 }
 
 /* ---- text ---- */
@@ -76,6 +83,30 @@ static void write_cuda_text(base_text *out, const runtime_cuda_system *cuda) {
     write_report(out, "      compiler: ", cuda->compiler.text);
 }
 
+/* The platform's version has more words than these: OpenCL 3.0. */
+static void write_version(base_text *out, const char *version) {
+    int length = 0;
+    for (int words = 0; version[length] != '\0' && words < 2; length++)
+        words += version[length + 1] == ' ' || version[length + 1] == '\0';
+    base_text_append(out, version, (size_t)length);
+}
+
+static void write_opencl_text(base_text *out, const runtime_opencl_system *opencl) {
+    for (int i = 0; i < opencl->device_count; i++) {
+        const runtime_opencl_facts *facts = &opencl->devices[i];
+        int64_t tenths = (facts->memory_bytes >> 20) * 10 / 1024;
+        base_text_format(out, "%s%d: %s, %s of %s, ", i == 0 ? "opencl  " : "        ",
+                         facts->ordinal, facts->name, facts->kind, facts->platform);
+        write_version(out, facts->platform_version);
+        base_text_format(out, ", machine %s, %d processors, %lld.%lld GiB\n", facts->machine,
+                         facts->processors, (long long)(tenths / 10), (long long)(tenths % 10));
+        if (facts->lacking[0] != '\0')
+            base_text_format(out, "          not used: it lacks %s\n", facts->lacking);
+    }
+    write_report(out, opencl->device_count > 0 ? "        library: " : "opencl  none: ",
+                 opencl->library.text);
+}
+
 static void write_text(base_text *out, const devices_found *found) {
     const machine *host = machine_host();
     base_text_format(out, "cpu   %s, %d processors, ", host->name, found->processors);
@@ -85,6 +116,7 @@ static void write_text(base_text *out, const devices_found *found) {
         write_report(out, "no compiler: ", found->compiler_report.text);
     base_text_string(out, "sim   any machine, lane by lane\n");
     write_cuda_text(out, &found->cuda);
+    write_opencl_text(out, &found->opencl);
 }
 
 /* ---- JSON ---- */
@@ -122,6 +154,34 @@ static void write_cuda_json(base_json *json, const runtime_cuda_system *cuda) {
     base_json_close(json);
 }
 
+static void write_opencl_json(base_json *json, const runtime_opencl_system *opencl) {
+    base_json_object(json, "opencl");
+    write_found(json, "library", "library_missing", opencl->library.status == RUNTIME_OK,
+                opencl->library.text);
+    base_json_array(json, "devices");
+    for (int i = 0; i < opencl->device_count; i++) {
+        const runtime_opencl_facts *facts = &opencl->devices[i];
+        base_json_object(json, NULL);
+        base_json_integer(json, "ordinal", facts->ordinal);
+        base_json_string(json, "name", facts->name);
+        base_json_string(json, "kind", facts->kind);
+        base_json_string(json, "platform", facts->platform);
+        base_json_string(json, "platform_version", facts->platform_version);
+        base_json_string(json, "driver", facts->driver);
+        base_json_string(json, "machine", facts->machine);
+        base_json_string(json, "lacking", facts->lacking[0] != '\0' ? facts->lacking : NULL);
+        base_json_integer(json, "processors", facts->processors);
+        base_json_integer(json, "memory_bytes", facts->memory_bytes);
+        base_json_integer(json, "allocation_bytes", facts->allocation_limit_bytes);
+        base_json_integer(json, "threads_limit", facts->threads_limit);
+        base_json_integer(json, "scratch_bytes", facts->scratch_limit_bytes);
+        base_json_integer(json, "part_alignment_bytes", facts->part_alignment_bytes);
+        base_json_close(json);
+    }
+    base_json_close(json);
+    base_json_close(json);
+}
+
 static void write_json(base_text *out, const devices_found *found) {
     const machine *host = machine_host();
     base_json json = base_json_begin(out);
@@ -141,6 +201,7 @@ static void write_json(base_text *out, const devices_found *found) {
     base_json_close(&json);
     base_json_close(&json);
     write_cuda_json(&json, &found->cuda);
+    write_opencl_json(&json, &found->opencl);
     base_json_close(&json);
 }
 

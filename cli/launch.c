@@ -1,8 +1,9 @@
-/* Launching: an artifact and the arguments of one launch, on the cpu or on a CUDA device.
+/* Launching: an artifact and the arguments of one launch, on the cpu or on a device of its own
+ * memory.
  *
- *     cpu    the arrays as they lie
- *     cuda   [guard | elements | guard] -> memory of the device -> launch -> [guard | elements |
- *            guard], so that --check sees what was written past the ends there
+ *     cpu            the arrays as they lie
+ *     cuda, opencl   [guard | elements | guard] -> memory of the device -> launch -> [guard |
+ *                    elements | guard], so that --check sees what was written past the ends there
  *
  * Once the arrays lie where they are used, the variant is chosen whose conditions they meet
  * (variant.h). Each run loads once, from the cache where that has the program, and launches once.
@@ -15,7 +16,7 @@
 #include "workspace.h"
 
 #include "runtime/cpu.h"
-#include "runtime/cuda.h"
+#include "runtime/devices.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ typedef struct launch_room {
     char flag_text[1024];
     const char *flags[FLAG_LIMIT + 1];
     void *pointers[CLI_ARGUMENT_LIMIT];
+    void *addresses[CLI_ARGUMENT_LIMIT]; /* where pointers are handles */
+    void *const *places;                 /* the one or the other, which conditions are about */
     int64_t words[CLI_WORDS_LIMIT], word_count;
     runtime_report report;
     runtime_artifact artifact;
@@ -95,6 +98,7 @@ static launch_room *make_room(cli_launch *launch) {
     room->word_count =
         cli_launch_pack(launch->module, launch->job->compiled.bindings.sizes, launch->arrays,
                         launch->scalars, room->pointers, room->words);
+    room->places = room->pointers;
     room->launch = (runtime_launch){
         .pointers = room->pointers, .words = room->words, .work_ns = predicted_work_ns(launch)};
     return room;
@@ -103,7 +107,7 @@ static launch_room *make_room(cli_launch *launch) {
 /* Once all pointers are there: the variant that may run with them. The exit code. */
 static int choose_artifact(const cli_launch *launch, launch_room *room) {
     cli_job *job = launch->job;
-    int status = cli_variant_choose(job, room->pointers, room->words);
+    int status = cli_variant_choose(job, room->places, room->words);
     if (status != CLI_EXIT_OK)
         return status;
     room->artifact = (runtime_artifact){.text = job->compiled.source_text,
@@ -181,28 +185,36 @@ int cli_launch_cpu(cli_launch *launch) {
     return status;
 }
 
-/* ---- cuda ---- */
+/* ---- devices with memory of their own ---- */
 
-runtime_device *cli_cuda_open(runtime_cache *cache, const char **runs_on) {
-    runtime_cuda_config config = {
-        .driver = getenv("CROFT_CUDA_DRIVER"), .nvrtc = getenv("CROFT_NVRTC"), .cache = cache};
+const char *cli_opencl_library(const cli_options *options) {
+    return options->opencl_library != NULL ? options->opencl_library
+                                           : getenv("CROFT_OPENCL_LIBRARY");
+}
+
+runtime_device *cli_device_open(const cli_options *options, runtime_cache *cache,
+                                const char **runs_on) {
+    const runtime_devices_config config = {.driver = getenv("CROFT_CUDA_DRIVER"),
+                                           .driver_compiler = getenv("CROFT_NVRTC"),
+                                           .cache = cache,
+                                           .opencl_library = cli_opencl_library(options)};
     static runtime_report report;
     runtime_device *device = NULL;
-    if (runtime_cuda_create(base_allocator_default(), &config, &device, &report) != RUNTIME_OK) {
+    const machine *runs = NULL;
+    if (runtime_device_open(options->target, base_allocator_default(), &config, &device, &runs,
+                            &report) != RUNTIME_OK) {
         failed(&report);
         return NULL;
     }
-    const runtime_cuda_facts *facts = runtime_cuda_facts_of(device);
-    *runs_on = facts->machine;
-    if (facts->machine != NULL)
-        return device;
-    fprintf(stderr,
-            "croft: no machine describes %s of compute capability %d.%d; there are some for 8 and "
-            "9\n",
-            facts->name, facts->major, facts->minor);
-    device->vtable->destroy(device);
-    return NULL;
+    *runs_on = runs->name;
+    return device;
 }
+
+/* What lies on the device, by parameter. */
+typedef struct device_memory {
+    void *whole[CLI_ARGUMENT_LIMIT]; /* with the guards */
+    void *part[CLI_ARGUMENT_LIMIT];  /* without them, where pointers are handles */
+} device_memory;
 
 /* The elements and the guards around them, as one piece. */
 static char *guarded_begin(const cli_array *array) {
@@ -213,9 +225,29 @@ static int64_t guarded_bytes(const cli_array *array) {
     return array->size_bytes + 2 * array->guard_bytes;
 }
 
-/* Puts the arrays into memory of the device; `memory[i]` is that of parameter i. */
+/* What a launch is given for an array that lies on the device: what is between the guards. */
+static runtime_status point_at(runtime_device *device, const cli_array *array, launch_room *room,
+                               device_memory *memory, int parameter, int pointer) {
+    const runtime_device_vtable *vtable = device->vtable;
+    void *whole = memory->whole[parameter];
+    runtime_place place = {0};
+    if (vtable->part == NULL) {
+        room->pointers[pointer] = (char *)whole + array->guard_bytes;
+        return RUNTIME_OK;
+    }
+    runtime_status status = vtable->part(device, whole, array->guard_bytes, array->size_bytes,
+                                         &memory->part[parameter], &room->report);
+    if (status == RUNTIME_OK)
+        status = vtable->locate(device, memory->part[parameter], &place, &room->report);
+    room->pointers[pointer] = memory->part[parameter];
+    room->addresses[pointer] = (void *)(uintptr_t)place.address;
+    room->places = room->addresses;
+    return status;
+}
+
+/* Puts the arrays into memory of the device. */
 static runtime_status copy_in(const cli_launch *launch, runtime_device *device, launch_room *room,
-                              void *memory[CLI_ARGUMENT_LIMIT]) {
+                              device_memory *memory) {
     const runtime_device_vtable *vtable = device->vtable;
     int pointer = 0;
     for (int i = 0; i < launch->module->parameter_count; i++) {
@@ -223,26 +255,27 @@ static runtime_status copy_in(const cli_launch *launch, runtime_device *device, 
         if (array == NULL)
             continue;
         runtime_status status =
-            vtable->allocate(device, guarded_bytes(array), &memory[i], &room->report);
+            vtable->allocate(device, guarded_bytes(array), &memory->whole[i], &room->report);
         if (status == RUNTIME_OK)
-            status = vtable->copy_in(device, memory[i], guarded_begin(array), guarded_bytes(array),
-                                     &room->report);
+            status = vtable->copy_in(device, memory->whole[i], guarded_begin(array),
+                                     guarded_bytes(array), &room->report);
+        if (status == RUNTIME_OK)
+            status = point_at(device, array, room, memory, i, pointer++);
         if (status != RUNTIME_OK)
             return status;
-        room->pointers[pointer++] = (char *)memory[i] + array->guard_bytes;
     }
     return RUNTIME_OK;
 }
 
 static runtime_status copy_out(const cli_launch *launch, runtime_device *device, launch_room *room,
-                               void *const memory[CLI_ARGUMENT_LIMIT]) {
+                               const device_memory *memory) {
     for (int i = 0; i < launch->module->parameter_count; i++) {
         const cli_array *array = launch->arrays[i];
         bool workspace = i >= launch->job->compiled.tile->parameter_count;
         if (array == NULL || (launch->module->parameters[i].mode == IR_IN && !workspace))
             continue;
-        runtime_status status = device->vtable->copy_out(device, guarded_begin(array), memory[i],
-                                                         guarded_bytes(array), &room->report);
+        runtime_status status = device->vtable->copy_out(
+            device, guarded_begin(array), memory->whole[i], guarded_bytes(array), &room->report);
         if (status != RUNTIME_OK)
             return status;
     }
@@ -265,13 +298,13 @@ static bool keep_outputs(const cli_launch *launch, char *kept[CLI_ARGUMENT_LIMIT
 
 /* Outputs as before the first launch, on the device. */
 static runtime_status reset_outputs(const cli_launch *launch, runtime_device *device,
-                                    launch_room *room, void *const memory[CLI_ARGUMENT_LIMIT],
+                                    launch_room *room, const device_memory *memory,
                                     char *const before[CLI_ARGUMENT_LIMIT]) {
     for (int i = 0; i < launch->module->parameter_count; i++) {
         if (before[i] == NULL)
             continue;
         runtime_status status = device->vtable->copy_in(
-            device, memory[i], before[i], guarded_bytes(launch->arrays[i]), &room->report);
+            device, memory->whole[i], before[i], guarded_bytes(launch->arrays[i]), &room->report);
         if (status != RUNTIME_OK)
             return status;
     }
@@ -289,7 +322,7 @@ static const char *changed_output(const cli_launch *launch, char *const kept[CLI
 
 static runtime_status launch_once(const cli_launch *launch, runtime_device *device,
                                   runtime_module *module, launch_room *room,
-                                  void *const memory[CLI_ARGUMENT_LIMIT]) {
+                                  const device_memory *memory) {
     runtime_status status = device->vtable->launch(device, module, &room->launch, &room->report);
     return status == RUNTIME_OK ? copy_out(launch, device, room, memory) : status;
 }
@@ -297,7 +330,7 @@ static runtime_status launch_once(const cli_launch *launch, runtime_device *devi
 /* With --repeat: the same launch again and again, which has to give the same bytes. The exit code.
  */
 static int launch_repeated(const cli_launch *launch, runtime_device *device, runtime_module *module,
-                           launch_room *room, void *const memory[CLI_ARGUMENT_LIMIT]) {
+                           launch_room *room, const device_memory *memory) {
     char *before[CLI_ARGUMENT_LIMIT] = {NULL}, *first[CLI_ARGUMENT_LIMIT] = {NULL};
     int count = launch->job->options->repeat, exit_code = CLI_EXIT_OK;
     const char *changed = NULL;
@@ -325,18 +358,29 @@ static int launch_repeated(const cli_launch *launch, runtime_device *device, run
     return exit_code;
 }
 
+/* A figure that the device's compiler gives; -1: it does not. */
+static void print_fact(int *printed, int64_t figure, const char *what) {
+    if (figure >= 0)
+        printf("%s %lld %s", (*printed)++ > 0 ? "," : "", (long long)figure, what);
+}
+
 static void print_facts(const runtime_device *device, const runtime_module *module) {
     runtime_facts facts;
-    for (int i = 0; device->vtable->facts(device, module, i, &facts); i++)
-        printf("from %s: %d registers, %lld bytes of stack, %lld spilled, %d barriers, %lld bytes "
-               "of scratch\n",
-               facts.from, facts.registers, (long long)facts.stack_bytes,
-               (long long)facts.spill_bytes, facts.barriers, (long long)facts.scratch_bytes);
+    for (int i = 0; device->vtable->facts(device, module, i, &facts); i++) {
+        int printed = 0;
+        printf("from %s:", facts.from);
+        print_fact(&printed, facts.registers, "registers");
+        print_fact(&printed, facts.stack_bytes, "bytes of stack");
+        print_fact(&printed, facts.spill_bytes, "spilled");
+        print_fact(&printed, facts.barriers, "barriers");
+        print_fact(&printed, facts.scratch_bytes, "bytes of scratch");
+        puts("");
+    }
 }
 
 /* The arrays are on the device. */
 static int launch_loaded(const cli_launch *launch, runtime_device *device, launch_room *room,
-                         void *const memory[CLI_ARGUMENT_LIMIT]) {
+                         const device_memory *memory) {
     compile_launch size;
     runtime_module *module = NULL;
     int exit_code = choose_artifact(launch, room);
@@ -364,16 +408,18 @@ static int launch_loaded(const cli_launch *launch, runtime_device *device, launc
 }
 
 static int launch_copied(const cli_launch *launch, runtime_device *device, launch_room *room) {
-    void *memory[CLI_ARGUMENT_LIMIT] = {NULL};
-    int exit_code = copy_in(launch, device, room, memory) == RUNTIME_OK
-                        ? launch_loaded(launch, device, room, memory)
+    device_memory memory = {.whole = {NULL}};
+    int exit_code = copy_in(launch, device, room, &memory) == RUNTIME_OK
+                        ? launch_loaded(launch, device, room, &memory)
                         : failed(&room->report);
-    for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++)
-        device->vtable->release(device, memory[i]);
+    for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++) {
+        device->vtable->release(device, memory.part[i]);
+        device->vtable->release(device, memory.whole[i]);
+    }
     return exit_code;
 }
 
-int cli_launch_cuda(cli_launch *launch, runtime_device *device) {
+int cli_launch_device(cli_launch *launch, runtime_device *device) {
     launch_room *room = make_room(launch);
     int status = room != NULL ? launch_copied(launch, device, room) : CLI_EXIT_SYSTEM;
     if (room != NULL)

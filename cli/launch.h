@@ -20,11 +20,14 @@ int cli_launch_cpu(cli_launch *launch);
 
 /* The arrays and their guards are copied to the device, and those that are outputs back. With
  * --check what the device's compiler says of the program is printed. */
-int cli_launch_cuda(cli_launch *launch, runtime_device *device);
+int cli_launch_device(cli_launch *launch, runtime_device *device);
 
-/* The first CUDA device, and the name of its machine. NULL: there is none that will do; why has
- * been printed. The cache may be NULL. The libraries may be named in the environment
- * (docs/command.md). */
-runtime_device *cli_cuda_open(runtime_cache *cache, const char **runs_on);
+/* The device of --target, one with memory of its own, and the name of its machine. NULL: there is
+ * none that will do; why has been printed. The cache may be NULL. The libraries may be named in the
+ * environment (docs/command.md). */
+runtime_device *cli_device_open(const cli_options *options, runtime_cache *cache,
+                                const char **runs_on);
+/* --opencl-library, or that of the environment; NULL: the usual one. */
+const char *cli_opencl_library(const cli_options *options);
 
 #endif

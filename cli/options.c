@@ -44,10 +44,13 @@ void cli_options_usage(FILE *out) {
     fputs(
         "options\n"
         "  --kernel NAME        of several kernels in a file\n"
-        "  --target NAME        cpu; cuda; reference: double precision, outputs as f64; sim: lane\n"
-        "                       by lane, races and the like found; runs IR text too (FILE.ir)\n"
-        "  --machine NAME       plan for another machine; with --target cpu or cuda its plan runs "
-        "here\n"
+        "  --target NAME        cpu; cuda; opencl; reference: double precision, outputs as f64; "
+        "sim:\n"
+        "                       lane by lane, races and the like found; runs IR text too "
+        "(FILE.ir)\n"
+        "  --machine NAME       plan for another machine; with --target cpu, cuda or opencl its "
+        "plan\n"
+        "                       runs here\n"
         "  --plan PLAN          fallback, row, or a file with a plan, obeyed exactly\n"
         "  --set w=256,v=4,...  a row plan that is so: w workers, s subgroups, v neighbours of a\n"
         "                       worker, u chunks of a step, p programs of a group, g parts of a\n"
@@ -70,7 +73,8 @@ void cli_options_usage(FILE *out) {
         "functions,\n"
         "                       exact quotients, reductions in the canonical order\n"
         "  --hash               run: a 64-bit hash of each output, and of all\n"
-        "  --repeat N           run --target cuda: launch N times; exit 1 when the bytes differ\n"
+        "  --repeat N           run on cuda or opencl: launch N times; exit 1 when the bytes "
+        "differ\n"
         "  --tol X              with --check: an absolute tolerance, tightens the bound\n"
         "  --verify-passes      the verifier after every pass, not only where levels change\n"
         "  --check-passes       also: does a pass say what it did, carry every fact, and compute\n"
@@ -82,6 +86,7 @@ void cli_options_usage(FILE *out) {
         "  --seed N             of generated inputs, 1 when not given\n"
         "  --threads N          at most this many; 0, the default: one a processor\n"
         "  --compiler PATH      instead of the first of cc, gcc, clang\n"
+        "  --opencl-library PATH  run and devices: the loader of OpenCL, or a vendor's library\n"
         "  --no-cache           run: compile, and keep nothing\n"
         "  --element T          layout: the elements' type, f32 when not given\n"
         "  --width N            layout: elements of a lane in one access, 1 when not given\n"
@@ -134,6 +139,7 @@ static const option_row option_rows[] = {
     {"--level", OPTION_TEXT, offsetof(cli_options, level), {NULL}},
     {"--isa", OPTION_TEXT, offsetof(cli_options, isa), {"emit"}},
     {"--compiler", OPTION_TEXT, offsetof(cli_options, compiler), {NULL}},
+    {"--opencl-library", OPTION_TEXT, offsetof(cli_options, opencl_library), {"run", "devices"}},
     {"--no-cache", OPTION_FLAG, offsetof(cli_options, no_cache), {"run"}},
     {"--output", OPTION_TEXT, offsetof(cli_options, output), {NULL}},
     {"-o", OPTION_TEXT, offsetof(cli_options, output), {NULL}},
@@ -291,9 +297,12 @@ static bool check_command(const cli_options *options) {
         return usage_error("the option needs --all", "--json");
     if (options->tolerance > 0 && !options->check)
         return usage_error("the option needs --check", "--tol");
-    if (options->repeat > 0 && (strcmp(command, "run") != 0 || options->target == NULL ||
-                                strcmp(options->target, "cuda") != 0))
-        return usage_error("the option belongs to run --target cuda", "--repeat");
+    const char *target = options->target != NULL ? options->target : "";
+    bool handles = strcmp(target, "opencl") == 0, device = handles || strcmp(target, "cuda") == 0;
+    if (options->repeat > 0 && (strcmp(command, "run") != 0 || !device))
+        return usage_error("the option belongs to run --target cuda or opencl", "--repeat");
+    if (options->offset > 0 && handles)
+        return usage_error("buffers of OpenCL have no place for it", "--offset");
     return true;
 }
 

@@ -28,34 +28,35 @@ typedef struct cli_options {
     const char *file; /* of `cache`: the verb */
     cli_pair pairs[CLI_ARGUMENT_LIMIT];
     int pair_count;
-    const char *kernel;      /* --kernel NAME */
-    const char *target;      /* --target cpu|cuda|sim|reference; NULL: that of the machine */
-    const char *machine;     /* --machine NAME; NULL: this one */
-    const char *runs_on;     /* no option: the machine of the device that was opened; NULL: none */
-    const char *plan;        /* --plan fallback|row|FILE */
-    const char *set;         /* --set w=256,v=4 */
-    const char *model;       /* --model NAME */
-    const char *cost_model;  /* --cost-model FILE */
-    bool all;                /* --all */
-    const char *level;       /* --level tile|mapped|thread */
-    const char *isa;         /* --isa baseline,avx2,avx512 */
-    const char *output;      /* -o FILE */
-    const char *compiler;    /* --compiler PATH */
-    bool no_cache;           /* --no-cache */
-    uint64_t seed;           /* --seed N */
-    int threads;             /* --threads N; 0: all processors */
-    const char *assume;      /* --assume CONDITIONS; NULL: not given */
-    int offset;              /* --offset N */
-    bool check;              /* --check */
-    bool strict;             /* --strict */
-    bool hash;               /* --hash */
-    int repeat;              /* --repeat N; 0: not given */
-    bool verify_passes;      /* --verify-passes */
-    bool check_passes;       /* --check-passes */
-    const char *passes;      /* -p PASS,... */
-    const char *print_after; /* --print-after PASS|all */
-    const char *stop_after;  /* --stop-after PASS */
-    bool list;               /* --list */
+    const char *kernel;     /* --kernel NAME */
+    const char *target;     /* --target cpu|cuda|opencl|sim|reference; NULL: that of the machine */
+    const char *machine;    /* --machine NAME; NULL: this one */
+    const char *runs_on;    /* no option: the machine of the device that was opened; NULL: none */
+    const char *plan;       /* --plan fallback|row|FILE */
+    const char *set;        /* --set w=256,v=4 */
+    const char *model;      /* --model NAME */
+    const char *cost_model; /* --cost-model FILE */
+    bool all;               /* --all */
+    const char *level;      /* --level tile|mapped|thread */
+    const char *isa;        /* --isa baseline,avx2,avx512 */
+    const char *output;     /* -o FILE */
+    const char *compiler;   /* --compiler PATH */
+    const char *opencl_library; /* --opencl-library PATH */
+    bool no_cache;              /* --no-cache */
+    uint64_t seed;              /* --seed N */
+    int threads;                /* --threads N; 0: all processors */
+    const char *assume;         /* --assume CONDITIONS; NULL: not given */
+    int offset;                 /* --offset N */
+    bool check;                 /* --check */
+    bool strict;                /* --strict */
+    bool hash;                  /* --hash */
+    int repeat;                 /* --repeat N; 0: not given */
+    bool verify_passes;         /* --verify-passes */
+    bool check_passes;          /* --check-passes */
+    const char *passes;         /* -p PASS,... */
+    const char *print_after;    /* --print-after PASS|all */
+    const char *stop_after;     /* --stop-after PASS */
+    bool list;                  /* --list */
     /* of `layout`: the verb and its layouts, instead of a file */
     const char *words[CLI_WORD_LIMIT];
     int word_count;

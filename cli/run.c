@@ -110,7 +110,7 @@ static int launch(run_state *run) {
     list_arrays(run, arrays);
     cli_launch what = {
         .job = run->job, .module = run->module, .arrays = arrays, .scalars = run->scalars};
-    return run->device != NULL ? cli_launch_cuda(&what, run->device) : cli_launch_cpu(&what);
+    return run->device != NULL ? cli_launch_device(&what, run->device) : cli_launch_cpu(&what);
 }
 
 /* ---- the simulator ---- */
@@ -369,10 +369,10 @@ static int run_on(const cli_options *options, run_state *run) {
     return status;
 }
 
-static int run_on_cuda(const cli_options *options, run_state *run) {
+static int run_on_device(const cli_options *options, run_state *run) {
     cli_options own = *options;
     runtime_cache *cache = cli_cache_open(options);
-    run->device = cli_cuda_open(cache, &own.runs_on);
+    run->device = cli_device_open(options, cache, &own.runs_on);
     int status = run->device != NULL ? run_on(&own, run) : CLI_EXIT_SYSTEM;
     if (run->device != NULL)
         run->device->vtable->destroy(run->device);
@@ -384,9 +384,10 @@ int cli_run(const cli_options *options) {
     const char *target = options->target != NULL ? options->target : "cpu";
     run_state run = {.reference_only = strcmp(target, "reference") == 0,
                      .simulated = strcmp(target, "sim") == 0};
-    bool cuda = strcmp(target, "cuda") == 0;
-    if (!run.reference_only && !run.simulated && !cuda && strcmp(target, "cpu") != 0) {
-        fprintf(stderr, "croft: unknown target: %.200s\n  targets are cpu, cuda, sim, reference\n",
+    bool device = strcmp(target, "cuda") == 0 || strcmp(target, "opencl") == 0;
+    if (!run.reference_only && !run.simulated && !device && strcmp(target, "cpu") != 0) {
+        fprintf(stderr,
+                "croft: unknown target: %.200s\n  targets are cpu, cuda, opencl, sim, reference\n",
                 target);
         return CLI_EXIT_USAGE;
     }
@@ -396,5 +397,5 @@ int cli_run(const cli_options *options) {
         fputs("croft: IR text runs on `--target sim` only\n", stderr);
         return CLI_EXIT_USAGE;
     }
-    return cuda ? run_on_cuda(options, &run) : run_on(options, &run);
+    return device ? run_on_device(options, &run) : run_on(options, &run);
 }

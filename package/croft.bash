@@ -35,7 +35,7 @@ _croft_kernels() {
 _croft_values() {
     local words
     case $2 in
-    --target) words='cpu cuda reference sim' ;;
+    --target) words='cpu cuda opencl reference sim' ;;
     --machine) words=$("$1" --help 2>/dev/null | sed -n 's/^machines: //p') ;;
     --level) words='tile mapped thread' ;;
     --format) words='text json svg html' ;;
@@ -46,7 +46,7 @@ _croft_values() {
     -p | --passes | --print-after | --stop-after)
         words=$("$1" opt --list 2>/dev/null | sed -n 's/^\([a-z]*\) .*/\1/p') ;;
     --plan) compgen -W 'fallback row' -- "$3"; compgen -f -- "$3"; return 0 ;;
-    -o | --output | --cost-model | --compiler) compgen -f -- "$3"; return 0 ;;
+    -o | --output | --cost-model | --compiler | --opencl-library) compgen -f -- "$3"; return 0 ;;
     --set | --offset | --repeat | --tol | --seed | --threads | --width | --value) return 0 ;;
     *) return 1 ;;
     esac

@@ -3,7 +3,8 @@
 tier: check
 builds: release asan
 
-CUDA is pretended: the library of test/fake, which the build makes, is both driver and compiler.
+CUDA is pretended: the library of test/fake, which the build makes, is both driver and compiler. So
+is OpenCL, as a loader and as a vendor's library; the system's own loader is asked without vendors.
 """
 import json
 import os
@@ -13,14 +14,17 @@ import numpy as np
 
 import command
 
-FAKE = str(pathlib.Path(os.environ.get("CROFT_BUILD", command.ROOT / "build"))
-           / "test" / "libfake_cuda.so")
+BUILT = pathlib.Path(os.environ.get("CROFT_BUILD", command.ROOT / "build")) / "test"
+FAKE = str(BUILT / "libfake_cuda.so")
+LOADER = str(BUILT / "libfake_opencl.so")
+VENDOR = str(BUILT / "libfake_opencl_vendor.so")
 NOWHERE = "/nowhere/libcuda.so.1"
 SOFTMAX = ["run", "examples/softmax.croft", "x=randn:4x33", "--target", "cuda"]
 
 
-def croft(*words, driver=FAKE, compiler=FAKE, does=""):
+def croft(*words, driver=FAKE, compiler=FAKE, does="", opencl=LOADER, opencl_does=""):
     environment = dict(os.environ, CROFT_CUDA_DRIVER=driver, CROFT_NVRTC=compiler, FAKE_CUDA=does,
+                       CROFT_OPENCL_LIBRARY=opencl, FAKE_OPENCL=opencl_does,
                        XDG_CACHE_HOME=str(command.SCRATCH))  # what is pretended is for this test
     return command.croft(*words, environment=environment)
 
@@ -142,7 +146,68 @@ def runs():
         command.case(f"a_plan_for_{machine}_runs_on_the_device", run.code == 0, run)
 
 
+def lists_opencl():
+    run = croft("devices")
+    command.case("opencl_devices_are_listed",
+                 run.code == 0
+                 and "\nopencl  0: Pretended processor, cpu of Pretending, OpenCL 3.0, machine "
+                     "opencl, 4 processors, 16.0 GiB\n        1: Pretended graphics, gpu of "
+                 in run.out and run.out.endswith(f"        library: {LOADER}\n")
+                 and "lacks" not in run.out, run)
+    run = croft("devices", opencl_does="lacking")
+    command.case("what_an_opencl_device_lacks_is_said",
+                 run.code == 0
+                 and "          not used: it lacks CL_FP_DENORM (subnormals), "
+                     "CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT (exact division and roots)\n" in run.out
+                 and "it lacks OpenCL C 1.2 (it has OpenCL C 1.1 ), CL_DEVICE_COMPILER" in run.out,
+                 run)
+    for does, words in (("none", "has no platform"), ("empty", "has a device")):
+        run = croft("devices", opencl_does=does)
+        command.case(f"opencl_that_is_{does}_says_so",
+                     run.code == 0 and "\nopencl  none: " in run.out and words in run.out, run)
+    run = croft("devices", "--opencl-library", VENDOR, opencl=NOWHERE)
+    command.case("a_vendors_library_is_named_by_an_option",
+                 run.code == 0 and "1: Pretended graphics" in run.out
+                 and f"library: {VENDOR}\n" in run.out, run)
+    run = croft("devices", opencl="libc.so.6")
+    command.case("a_library_that_is_no_opencl_is_told",
+                 run.code == 0 and "libc.so.6 has neither clGetPlatformIDs" in run.out, run)
+    found = json.loads(croft("devices", "--json", opencl_does="lacking").out)["opencl"]
+    command.case("json_has_the_opencl_devices",
+                 found["library"] == LOADER and found["library_missing"] is None
+                 and found["devices"][0]["lacking"].startswith("CL_FP_DENORM")
+                 and found["devices"][1]["kind"] == "gpu", found)
+    found = json.loads(croft("devices", "--json").out)["opencl"]["devices"][0]
+    command.case("json_has_what_an_opencl_device_has",
+                 found == dict(ordinal=0, name="Pretended processor", kind="cpu",
+                               platform="Pretending", platform_version="OpenCL 3.0 pretended",
+                               driver="7.5", machine="opencl", lacking=None, processors=4,
+                               memory_bytes=1 << 34, allocation_bytes=1 << 32, threads_limit=256,
+                               scratch_bytes=32768, part_alignment_bytes=128), found)
+    found = json.loads(croft("devices", "--json", opencl=NOWHERE).out)["opencl"]
+    command.case("json_says_that_opencl_is_missing",
+                 found["library"] is None and NOWHERE in found["library_missing"]
+                 and found["devices"] == [], found)
+
+
+def loader():
+    """The loader of the system, without any vendor."""
+    empty = command.SCRATCH / "vendors"
+    empty.mkdir()
+    environment = dict(os.environ, OCL_ICD_VENDORS=str(empty), CROFT_CUDA_DRIVER=FAKE,
+                       CROFT_NVRTC=FAKE)
+    environment.pop("CROFT_OPENCL_LIBRARY", None)
+    run = command.croft("devices", environment=environment)
+    missing = "no OpenCL; looked for\n        libOpenCL.so.1: " in run.out
+    command.case("a_loader_without_vendors_is_told",
+                 run.code == 0 and "\nopencl  none: " in run.out
+                 and (missing or "libOpenCL.so.1 has no platform: no vendor's library is installed"
+                      in run.out), run)
+
+
 lists()
+lists_opencl()
+loader()
 reports()
 missing()
 runs()

@@ -14,13 +14,6 @@
 
 #include <cmocka.h>
 
-/* What implementations keep to themselves until the process ends is not ours. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) {
-    return "leak:libpocl\nleak:libOpenCL\nleak:libLLVM\nleak:libclang\nleak:libnvidia\nleak:"
-           "libze\n";
-}
-
 #define HEAD                                                                                       \
     "#pragma OPENCL FP_CONTRACT OFF\n"                                                             \
     "typedef struct { long words[3]; long first; } croft_words;\n"                                 \
