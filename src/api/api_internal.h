@@ -102,40 +102,47 @@ typedef struct api_call {
 
 /* Before setjmp(call->exhausted). */
 void api_call_begin(api_call *call, base_allocator allocator, croft_diagnostics **findings);
-/* Hands the findings over and ends the arena. The status. */
+/* Hands the findings to the caller, frees the arena and returns the status. */
 croft_status api_call_end(api_call *call, croft_status status);
-/* Adds one about an argument; found and expected may be NULL. CROFT_REJECTED. */
+/* A number as a text that lives as long as the call. */
+const char *api_number_text(api_call *call, int64_t number);
+/* Adds a finding about the argument `name`; found and expected may be NULL. CROFT_REJECTED. */
 croft_status api_refuse(api_call *call, const char *slug, const char *name, const char *message,
                         const char *found, const char *expected);
-/* The findings of a compilation are handed to the caller at once. Does not unwind. */
+/* The status of a compilation, whose findings are handed to the caller at once. Does not unwind. */
 croft_status api_compiled_status(api_call *call, const compile_result *compiled);
-/* What the runtime says is handed over as a finding. Does not unwind. */
+/* The status of a call of the runtime, whose report is handed to the caller as a finding where it
+ * failed. Does not unwind. */
 croft_status api_runtime_status(api_call *call, const runtime_report *report,
                                 runtime_status status);
-/* One finding. NULL when memory is short. */
+/* A list of one finding; NULL when memory is short. */
 croft_diagnostics *api_findings_of(base_allocator allocator, const char *slug, const char *message);
 
 /* ---- arguments.c ---- */
 /* The arguments as the front end knows them, in the call's arena. */
 croft_status api_arguments_read(api_call *call, const croft_argument *arguments, int count,
                                 text_argument **texts);
-/* Fills the tensors of the dispatch, by parameter of the bindings, and checks what only memory can
- * be wrong about. */
+
+/* ---- tensors.c ---- */
+/* Fills the tensors of the dispatch, by parameter of the bindings. Refuses strides, addresses and
+ * alignments that no launch can have. */
 croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
                               const text_bindings *bindings, const croft_argument *arguments,
                               int count, croft_dispatch *dispatch);
-/* Outputs that are inputs, element for element, get them as their homes: in the bindings, and in
- * the arguments, of which the variant is made. */
+/* The bytes between the beginning of its first element and the end of its last one; 0 where there
+ * are no elements, or more than 63 bits can count. */
+int64_t api_tensor_bytes(const runtime_tensor *tensor);
+/* Refuses a tensor whose elements are not aligned to their size. */
+croft_status api_tensor_check_alignment(api_call *call, const char *name,
+                                        const runtime_tensor *tensor);
+
+/* ---- overlap.c ---- */
+/* Finds the outputs that lie in an input, and notes its name as their home: in the bindings, and in
+ * the arguments, from which the variant is compiled. */
 void api_homes_find(const croft_dispatch *dispatch, text_bindings *bindings,
                     text_argument *arguments, int count);
-/* Where bytes of an output are another tensor's, but for its home: the finding, by names of the
- * variant. */
+/* Refuses outputs that share bytes with another tensor, unless that is their home. */
 croft_status api_overlaps_check(api_call *call, const croft_dispatch *dispatch);
-/* The same where a tensor's elements are not aligned to their size. */
-croft_status api_alignments_check(api_call *call, const croft_dispatch *dispatch);
-
-/* The bytes from its first element to behind the last one. */
-int64_t api_tensor_bytes(const runtime_tensor *tensor);
 
 /* ---- memory.c ---- */
 /* Where memory is a handle: finds where the tensor lies, and refuses what lies past the end or

@@ -309,7 +309,17 @@ static croft_status move_tensor(api_call *call, croft_dispatch *moved, int param
                             data, 0, bytes, tensor);
 }
 
-/* The tensors as they lie now, in a dispatch of the stack. */
+static croft_status check_alignments(api_call *call, const croft_dispatch *dispatch) {
+    const ir_parameter *parameters = dispatch->variant->compiled.tile->parameters;
+    croft_status status = CROFT_OK;
+    for (int i = 0; i < dispatch->parameter_count && status == CROFT_OK; i++)
+        if (parameters[i].is_tensor)
+            status = api_tensor_check_alignment(call, parameters[i].name, &dispatch->tensors[i]);
+    return status;
+}
+
+/* Gives a copy of a dispatch the addresses that its tensors have now, and asks again what depends
+ * on them. */
 static croft_status move_tensors(api_call *call, croft_dispatch *moved, void *const *data) {
     int pointer = 0;
     for (int i = 0; i < moved->parameter_count; i++) {
@@ -321,7 +331,7 @@ static croft_status move_tensors(api_call *call, croft_dispatch *moved, void *co
         pointer++;
     }
     moved->launch.pointers = moved->pointers;
-    croft_status status = api_alignments_check(call, moved);
+    croft_status status = check_alignments(call, moved);
     status = status == CROFT_OK ? api_overlaps_check(call, moved) : status;
     return status == CROFT_OK ? check_conditions(call, moved) : status;
 }

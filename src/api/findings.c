@@ -71,7 +71,8 @@ static void fill(croft_diagnostics *findings, const base_diagnostics *from) {
     findings->count = from->count;
 }
 
-/* NULL where memory ends: of findings that there are, or of one slug with a message. */
+/* A copy of findings for the caller; where `from` is NULL, one finding with the slug and message.
+ * NULL where memory ends. */
 static croft_diagnostics *made_of(base_allocator allocator, const base_diagnostics *from,
                                   const char *slug, const char *message) {
     croft_diagnostics *findings = api_allocate(allocator, sizeof *findings);
@@ -110,7 +111,8 @@ void api_call_begin(api_call *call, base_allocator allocator, croft_diagnostics 
         *findings = NULL;
 }
 
-/* At once, while the texts that they point into are there; without unwinding. */
+/* Copies findings to the caller, unless it has some already: at once, as they point into texts that
+ * may be freed next. Does not unwind. */
 static void hand_over(api_call *call, const base_diagnostics *diagnostics) {
     if (call->findings != NULL && *call->findings == NULL && diagnostics->count > 0)
         *call->findings = made_of(call->allocator, diagnostics, NULL, NULL);
@@ -121,6 +123,10 @@ croft_status api_call_end(api_call *call, croft_status status) {
         hand_over(call, &call->diagnostics);
     base_arena_free(&call->arena);
     return status;
+}
+
+const char *api_number_text(api_call *call, int64_t number) {
+    return base_diagnostics_text(&call->diagnostics, "%lld", (long long)number);
 }
 
 croft_status api_refuse(api_call *call, const char *slug, const char *name, const char *message,
