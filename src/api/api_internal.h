@@ -166,6 +166,13 @@ void api_variants_free(croft_kernel *kernel);
 int api_count_words(const ir_module *module);
 
 /* ---- context.c ---- */
+/* Structs of the caller begin with their size, as the header that it was compiled with has them; an
+ * older one is shorter than ours, a newer one longer. */
+/* Copies the fields that both know; the others of `known` keep their values. NULL is a struct
+ * without fields. False: a size that holds not even itself. */
+bool api_struct_read(const void *given, void *known, size_t known_size);
+/* Copies the other way, but leaves the caller's size. False: as above, or NULL. */
+bool api_struct_write(const void *known, size_t known_size, void *given);
 /* Zeroed, or NULL. */
 void *api_allocate(base_allocator allocator, size_t size);
 void api_release(base_allocator allocator, void *memory, size_t size);

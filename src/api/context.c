@@ -16,6 +16,29 @@ void api_release(base_allocator allocator, void *memory, size_t size) {
         allocator.resize(allocator.context, memory, size, 0);
 }
 
+bool api_struct_read(const void *given, void *known, size_t known_size) {
+    size_t size = 0;
+    if (given == NULL)
+        return true;
+    memcpy(&size, given, sizeof size);
+    if (size < sizeof size)
+        return false;
+    memcpy(known, given, size < known_size ? size : known_size);
+    return true;
+}
+
+bool api_struct_write(const void *known, size_t known_size, void *given) {
+    size_t size = 0;
+    if (given == NULL)
+        return false;
+    memcpy(&size, given, sizeof size);
+    if (size < sizeof size)
+        return false;
+    memcpy(given, known, size < known_size ? size : known_size);
+    memcpy(given, &size, sizeof size);
+    return true;
+}
+
 const char *croft_status_name(croft_status status) {
     static const char *const names[] = {
         [CROFT_OK] = "ok",
@@ -37,13 +60,10 @@ static void set_unless(const char **field, const char *name) {
         *field = getenv(name);
 }
 
-/* As much of it as the caller's header has. */
 void croft_config_from_environment(croft_config *given) {
     croft_config config = {0};
-    if (given == NULL || given->size < sizeof given->size)
+    if (given == NULL || !api_struct_read(given, &config, sizeof config))
         return;
-    size_t known = given->size < sizeof config ? given->size : sizeof config;
-    memcpy(&config, given, known);
     set_unless(&config.path, "PATH");
     set_unless(&config.temporary_directory, "TMPDIR");
     set_unless(&config.compiler, "CROFT_COMPILER");
@@ -52,17 +72,13 @@ void croft_config_from_environment(croft_config *given) {
     set_unless(&config.opencl_library, "CROFT_OPENCL_LIBRARY");
     set_unless(&config.cache_home, "XDG_CACHE_HOME");
     set_unless(&config.home, "HOME");
-    memcpy(given, &config, known);
+    (void)api_struct_write(&config, sizeof config, given);
 }
 
-/* What the caller's header knows of it; the rest is zero. False: no size that can be meant. */
 static bool read_config(const croft_config *given, croft_config *config) {
-    *config = (croft_config){.size = sizeof *config};
-    if (given == NULL)
-        return true;
-    if (given->size < sizeof given->size)
+    *config = (croft_config){0};
+    if (!api_struct_read(given, config, sizeof *config))
         return false;
-    memcpy(config, given, given->size < sizeof *config ? given->size : sizeof *config);
     if ((config->opencl_context != NULL) != (config->opencl_device != NULL))
         return false;
     return config->threads >= 0 && config->threads <= RUNTIME_TEAM_LIMIT &&

@@ -21,14 +21,10 @@ int croft_diagnostics_count(const croft_diagnostics *findings) {
 
 croft_status croft_diagnostics_at(const croft_diagnostics *findings, int index,
                                   croft_diagnostic *diagnostic) {
-    if (diagnostic == NULL || diagnostic->size < sizeof diagnostic->size || index < 0 ||
-        index >= croft_diagnostics_count(findings))
+    if (index < 0 || index >= croft_diagnostics_count(findings))
         return CROFT_MISUSE;
-    size_t size = diagnostic->size;
-    size_t known = size < sizeof *diagnostic ? size : sizeof *diagnostic;
-    memcpy(diagnostic, &findings->items[index], known);
-    diagnostic->size = size;
-    return CROFT_OK;
+    const croft_diagnostic *item = &findings->items[index];
+    return api_struct_write(item, sizeof *item, diagnostic) ? CROFT_OK : CROFT_MISUSE;
 }
 
 const char *croft_diagnostics_text(const croft_diagnostics *findings) {

@@ -3,22 +3,9 @@
 
 #include <string.h>
 
-/* What the caller's header knows of a struct that begins with its size; the rest of `room` is as it
- * was. False: NULL, or no size that can be meant. */
-static bool read_struct(const void *given, void *room, size_t room_size) {
-    size_t size = 0;
-    if (given == NULL)
-        return false;
-    memcpy(&size, given, sizeof size);
-    if (size < sizeof size)
-        return false;
-    memcpy(room, given, size < room_size ? size : room_size);
-    return true;
-}
-
 static bool read_source(const croft_source *given, croft_source *source) {
     *source = (croft_source){0};
-    if (!read_struct(given, source, sizeof *source) || source->text == NULL)
+    if (!api_struct_read(given, source, sizeof *source) || source->text == NULL)
         return false;
     if (source->length == 0)
         source->length = strlen(source->text);
@@ -137,15 +124,14 @@ croft_status croft_kernel_parameter(const croft_kernel *kernel, int index,
 }
 
 croft_status croft_kernel_count(const croft_kernel *kernel, croft_kernel_counts *counts) {
-    if (kernel == NULL || counts == NULL || counts->size < sizeof counts->size)
+    croft_kernel_counts found = {0};
+    if (kernel == NULL)
         return CROFT_MISUSE;
-    croft_kernel_counts found = {.size = counts->size};
     pthread_mutex_t *lock = (pthread_mutex_t *)&kernel->lock;
     pthread_mutex_lock(lock);
     found.compiled = kernel->compiled;
     found.variants = kernel->variant_count;
     found.from_cache = kernel->from_cache;
     pthread_mutex_unlock(lock);
-    memcpy(counts, &found, found.size < sizeof found ? found.size : sizeof found);
-    return CROFT_OK;
+    return api_struct_write(&found, sizeof found, counts) ? CROFT_OK : CROFT_MISUSE;
 }
