@@ -455,6 +455,7 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
                                      .arguments = job->texts,
                                      .argument_count = job->argument_count,
                                      .strict = job->options->strict,
+                                     .count_faults = job->options->count_faults,
                                      .partial = partial,
                                      .machine = job->machine,
                                      .runs_on = job->runs_on,

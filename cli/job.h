@@ -41,6 +41,7 @@ typedef struct cli_job {
     compile_request request;  /* that `compiled` comes from */
     unsigned tries; /* kinds of conditions that a run may try, as compile_request.assume */
     compile_result compiled;
+    int64_t faults; /* that a run with --count-faults has counted */
 } cli_job;
 
 /* `text`: what the file holds, when it has been read already; it outlives the job. NULL: read it.

@@ -131,8 +131,11 @@ static int choose_artifact(const cli_launch *launch, launch_room *room) {
     return CLI_EXIT_OK;
 }
 
-/* Whether nobody wrote around the workspace, which is asked where the run is checked. */
+/* What the workspace says after the launches: the faults that were counted, and, where the run is
+ * checked, whether nobody wrote around it. */
 static int workspace_status(const cli_launch *launch, const launch_room *room, int status) {
+    if (status == CLI_EXIT_OK)
+        cli_workspace_add_faults(&room->workspace, launch->job);
     bool asked = status == CLI_EXIT_OK && launch->job->options->check;
     return asked && !cli_workspace_is_intact(&room->workspace) ? CLI_EXIT_CHECK_FAILED : status;
 }
@@ -271,7 +274,7 @@ static runtime_status copy_out(const cli_launch *launch, runtime_device *device,
                                const device_memory *memory) {
     for (int i = 0; i < launch->module->parameter_count; i++) {
         const cli_array *array = launch->arrays[i];
-        bool workspace = i >= launch->job->compiled.tile->parameter_count;
+        bool workspace = i >= launch->job->compiled.own_parameters;
         if (array == NULL || (launch->module->parameters[i].mode == IR_IN && !workspace))
             continue;
         runtime_status status = device->vtable->copy_out(

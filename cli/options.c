@@ -72,6 +72,8 @@ void cli_options_usage(FILE *out) {
         "  --strict             one result on every target and for every plan: portable "
         "functions,\n"
         "                       exact quotients, reductions in the canonical order\n"
+        "  --count-faults       run: print how many gathers were faults, counted by the program\n"
+        "                       itself; plan: that of such a run\n"
         "  --hash               run: a 64-bit hash of each output, and of all\n"
         "  --repeat N           run on cuda or opencl: launch N times; exit 1 when the bytes "
         "differ\n"
@@ -150,6 +152,7 @@ static const option_row option_rows[] = {
     {"--offset", OPTION_INTEGER, offsetof(cli_options, offset), {"run"}},
     {"--check", OPTION_FLAG, offsetof(cli_options, check), {NULL}},
     {"--strict", OPTION_FLAG, offsetof(cli_options, strict), {NULL}},
+    {"--count-faults", OPTION_FLAG, offsetof(cli_options, count_faults), {"plan", "run"}},
     {"--hash", OPTION_FLAG, offsetof(cli_options, hash), {"run"}},
     {"--repeat", OPTION_COUNT, offsetof(cli_options, repeat), {NULL}},
     {"--verify-passes", OPTION_FLAG, offsetof(cli_options, verify_passes), {NULL}},

@@ -49,6 +49,7 @@ typedef struct cli_options {
     int offset;                 /* --offset N */
     bool check;                 /* --check */
     bool strict;                /* --strict */
+    bool count_faults;          /* --count-faults */
     bool hash;                  /* --hash */
     int repeat;                 /* --repeat N; 0: not given */
     bool verify_passes;         /* --verify-passes */

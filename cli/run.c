@@ -11,6 +11,7 @@
 #include "npy.h"
 #include "output.h"
 #include "simulate.h"
+#include "workspace.h"
 
 #include "sim/reference.h"
 
@@ -22,6 +23,7 @@ enum { GUARD_BYTES = 4096 };
 typedef struct run_state {
     cli_job *job;
     const ir_module *module; /* level tile: the parameters */
+    int own_count;           /* those of the kernel, of which there are arguments */
     bool reference_only, simulated;
     runtime_device *device;                    /* NULL: the cpu, which is made when it is used */
     cli_argument *tensors[CLI_ARGUMENT_LIMIT]; /* by module parameter; NULL for scalars */
@@ -51,7 +53,7 @@ static cli_argument *find_argument(cli_job *job, const char *name) {
 static int make_arrays(run_state *run) {
     cli_job *job = run->job;
     const text_bindings *bindings = &job->compiled.bindings;
-    for (int i = 0; i < run->module->parameter_count; i++) {
+    for (int i = 0; i < run->own_count; i++) {
         const ir_parameter *parameter = &run->module->parameters[i];
         const text_argument *bound = &bindings->arguments[i];
         if (!parameter->is_tensor) {
@@ -86,7 +88,7 @@ static int make_arrays(run_state *run) {
 /* With --offset: all arrays, moved. */
 static int move_arrays(run_state *run) {
     cli_job *job = run->job;
-    for (int i = 0; job->options->offset > 0 && i < run->module->parameter_count; i++) {
+    for (int i = 0; job->options->offset > 0 && i < run->own_count; i++) {
         if (run->tensors[i] == NULL ||
             cli_array_move(&run->tensors[i]->array, job->options->offset, GUARD_BYTES,
                            run->module->parameters[i].name, &job->diagnostics))
@@ -101,7 +103,7 @@ static int move_arrays(run_state *run) {
 
 /* The arrays of the parameters, NULL for scalars. */
 static void list_arrays(const run_state *run, cli_array *arrays[CLI_ARGUMENT_LIMIT]) {
-    for (int i = 0; i < run->module->parameter_count; i++)
+    for (int i = 0; i < run->own_count; i++)
         arrays[i] = run->tensors[i] != NULL ? &run->tensors[i]->array : NULL;
 }
 
@@ -165,10 +167,12 @@ static int print_faults(const ir_module *module, const sim_reference *reference)
 
 static int run_reference(run_state *run) {
     sim_tensor tensors[CLI_ARGUMENT_LIMIT];
-    for (int i = 0; i < run->module->parameter_count; i++)
+    for (int i = 0; i < run->own_count; i++)
         if (run->tensors[i] != NULL)
             tensors[i] = as_sim_tensor(run->before[i].memory != NULL ? &run->before[i]
                                                                      : &run->tensors[i]->array);
+    if (run->job->compiled.faults >= 0)
+        tensors[run->job->compiled.faults] = cli_workspace_shape(run->job);
     jmp_buf exhausted;
     run->job->arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0) {
@@ -182,7 +186,7 @@ static int run_reference(run_state *run) {
 
 /* Floating outputs as f64, unrounded; integers in their type. */
 static int store_reference(run_state *run) {
-    for (int i = 0; i < run->module->parameter_count; i++) {
+    for (int i = 0; i < run->own_count; i++) {
         cli_argument *argument = run->tensors[i];
         if (argument == NULL || argument->mode == IR_IN)
             continue;
@@ -240,11 +244,22 @@ static bool check_output(run_state *run, int parameter) {
     return good;
 }
 
+static bool check_count(const run_state *run) {
+    const cli_job *job = run->job;
+    if (!job->options->count_faults || job->faults == run->reference.fault_total)
+        return true;
+    printf("  %lld faults were counted, and there are %lld\n", (long long)job->faults,
+           (long long)run->reference.fault_total);
+    return false;
+}
+
 static int check_outputs(run_state *run) {
     int status = run_reference(run);
     if (status == CLI_EXIT_SYSTEM)
         return status;
-    for (int i = 0; i < run->module->parameter_count; i++)
+    if (!check_count(run))
+        status = CLI_EXIT_CHECK_FAILED;
+    for (int i = 0; i < run->own_count; i++)
         if (run->tensors[i] != NULL && run->tensors[i]->mode != IR_IN && !check_output(run, i))
             status = CLI_EXIT_CHECK_FAILED;
     return status;
@@ -273,17 +288,17 @@ static bool commit_outputs(cli_output *outputs, int count, base_diagnostics *dia
 static void print_hashes(const run_state *run) {
     const char *names[CLI_ARGUMENT_LIMIT];
     const cli_array *arrays[CLI_ARGUMENT_LIMIT];
-    for (int i = 0; i < run->module->parameter_count; i++) {
+    for (int i = 0; i < run->own_count; i++) {
         const cli_argument *argument = run->tensors[i];
         names[i] = run->module->parameters[i].name;
         arrays[i] = argument != NULL && argument->mode != IR_IN ? &argument->array : NULL;
     }
-    cli_print_hashes(names, arrays, run->module->parameter_count);
+    cli_print_hashes(names, arrays, run->own_count);
 }
 
 static int write_outputs(run_state *run) {
     cli_output outputs[CLI_ARGUMENT_LIMIT];
-    int count = 0, parameters = run->module->parameter_count;
+    int count = 0, parameters = run->own_count;
     bool good = true;
     for (int i = 0; i < parameters && good; i++) {
         cli_argument *argument = run->tensors[i];
@@ -316,12 +331,21 @@ static int write_outputs_guarded(run_state *run) {
 
 /* ---- run ---- */
 
+/* Where it was asked for, once everything has run. */
+static void print_count(const run_state *run) {
+    if (run->job->options->count_faults)
+        printf("faults: %lld\n", (long long)run->job->faults);
+}
+
 /* Its outputs are written even where it has found faults. */
 static int run_by_reference(run_state *run) {
     int faults = run_reference(run);
+    run->job->faults = run->reference.fault_total;
     int status = faults == CLI_EXIT_SYSTEM ? faults : store_reference(run);
     if (status == CLI_EXIT_OK)
         status = write_outputs_guarded(run);
+    if (status == CLI_EXIT_OK)
+        print_count(run);
     return status == CLI_EXIT_OK ? faults : status;
 }
 
@@ -335,12 +359,15 @@ static int run_by_code(run_state *run) {
         return checked;
     int status = write_outputs_guarded(run);
     if (status == CLI_EXIT_OK)
+        print_count(run);
+    if (status == CLI_EXIT_OK)
         status = checked == CLI_EXIT_OK ? found : checked;
     return status;
 }
 
 static int run_compiled(run_state *run) {
     run->module = run->job->compiled.tile;
+    run->own_count = run->job->compiled.own_parameters;
     int status = make_arrays(run);
     if (status == CLI_EXIT_OK)
         status = move_arrays(run);

@@ -141,6 +141,7 @@ static int simulate_launches(cli_job *job, const cli_workspace *workspace,
             return one;
         status = one != CLI_EXIT_OK ? one : status;
     }
+    cli_workspace_add_faults(workspace, job);
     return cli_workspace_is_intact(workspace) ? status : CLI_EXIT_CHECK_FAILED;
 }
 
@@ -297,6 +298,10 @@ static int run_text(text_run *run) {
 }
 
 int cli_simulate_file(const cli_options *options) {
+    if (options->count_faults) {
+        fputs("croft: --count-faults: an IR text is run as it stands\n", stderr);
+        return CLI_EXIT_USAGE;
+    }
     text_run *run = calloc(1, sizeof *run);
     if (run == NULL)
         return CLI_EXIT_SYSTEM;

@@ -29,7 +29,7 @@ static bool make_tensor(cli_workspace *workspace, cli_job *job, int i) {
 
 int cli_workspace_open(cli_workspace *workspace, cli_job *job, cli_array *const *arrays) {
     const compile_result *compiled = &job->compiled;
-    int own = compiled->tile->parameter_count;
+    int own = compiled->own_parameters;
     *workspace = (cli_workspace){.module = compiled->tile, .count = own};
     if (compiled->launch_count > 1)
         workspace->module = compiled->launches[0].module;
@@ -54,6 +54,27 @@ bool cli_workspace_is_intact(const cli_workspace *workspace) {
         intact = false;
     }
     return intact;
+}
+
+void cli_workspace_add_faults(const cli_workspace *workspace, cli_job *job) {
+    const cli_array *array =
+        job->compiled.faults < 0 ? NULL : &workspace->made[job->compiled.faults];
+    job->faults = 0;
+    for (int64_t i = 0; array != NULL && i < array->size_bytes / (int64_t)sizeof(int64_t); i++)
+        job->faults += ((const int64_t *)array->data)[i];
+}
+
+sim_tensor cli_workspace_shape(const cli_job *job) {
+    const ir_type *type = &job->compiled.tile->parameters[job->compiled.faults].value->type;
+    sim_tensor tensor = {.dtype = BASE_I64, .rank = type->rank};
+    int64_t stride = 1;
+    for (int d = type->rank - 1; d >= 0; d--) {
+        (void)!layout_extent_evaluate(type->extent[d], job->compiled.bindings.sizes,
+                                      &tensor.extent[d]); /* the workspace asked for it */
+        tensor.stride[d] = stride;
+        stride *= tensor.extent[d] > 0 ? tensor.extent[d] : 1;
+    }
+    return tensor;
 }
 
 void cli_workspace_close(cli_workspace *workspace) {

@@ -1,10 +1,12 @@
-/* The arrays of a dispatch: those of the kernel, and behind them the tensors that its launches hand
- * on to each other. A dispatch of one launch has none. */
+/* The arrays of a dispatch: those of the kernel, and behind them the faults of each program, where
+ * they are counted, and the tensors that its launches hand on to each other. */
 #ifndef CLI_WORKSPACE_H
 #define CLI_WORKSPACE_H
 
 #include "array.h"
 #include "job.h"
+
+#include "sim/reference.h"
 
 typedef struct cli_workspace {
     const ir_module *module; /* whose parameters `arrays` are by */
@@ -19,6 +21,11 @@ typedef struct cli_workspace {
 int cli_workspace_open(cli_workspace *workspace, cli_job *job, cli_array *const *arrays);
 /* Whether nobody has written around the workspace; if so, it is printed. */
 bool cli_workspace_is_intact(const cli_workspace *workspace);
+/* With --count-faults, after the launches: job->faults becomes the sum over all programs. */
+void cli_workspace_add_faults(const cli_workspace *workspace, cli_job *job);
 void cli_workspace_close(cli_workspace *workspace);
+
+/* The tensor of the faults without its memory; there is one. */
+sim_tensor cli_workspace_shape(const cli_job *job);
 
 #endif

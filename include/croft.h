@@ -240,6 +240,10 @@ typedef struct croft_prepare_options {
     const char *plan;     /* text of a plan, obeyed exactly or refused. NULL: one is made */
     const char *plan_set; /* what is fixed of it: `w=256,v=4` (docs/planning.md). NULL: nothing;
                              not beside a plan */
+    /* 1: launches can count the kernel's faults (croft_launch_options.faults). The program is
+     * another one then, of one more reduction and one more store a program; without it nothing is
+     * counted, and nothing is slower. */
+    int count_faults;
 } croft_prepare_options;
 
 /* Binds the arguments: each tensor, and what has no default. Takes the variant that the kernel has
@@ -266,6 +270,12 @@ typedef struct croft_launch_options {
      * docs/planning.md) hands partial results from kernel to kernel in memory that all its launches
      * share. */
     void *stream;
+    /* NULL, or a word of the caller's to which the launch adds, before it returns, how many gathers
+     * without `fill=` had an index outside their tensor (docs/library.md says which are one). It
+     * adds without atomics: a word for each thread that launches. CROFT_REJECTED (faults) beside a
+     * stream, or where the dispatch was prepared without count_faults; the word is then as it was,
+     * as it is after any failure. */
+    uint64_t *faults;
 } croft_launch_options;
 
 /* Runs it once. Either all is well or nothing was written. `options` and `findings` may be NULL. */

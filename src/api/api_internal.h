@@ -47,7 +47,7 @@ struct croft_kernel {
 
 /* What a variant depends on, besides the arguments. */
 typedef struct api_choice {
-    bool strict;
+    bool strict, count_faults;
     const char *plan, *set; /* NULL: none */
 } api_choice;
 
@@ -84,9 +84,11 @@ struct croft_dispatch {
     int64_t *words;
     runtime_size *sizes; /* of the launches behind the first */
     runtime_launch launch;
-    void **workspace; /* memory of the device, by tensor that the launches hand on */
+    void **workspace; /* memory of the device, by tensor behind the kernel's own */
     int64_t *workspace_bytes;
     int workspace_count;
+    uint64_t
+        *counts; /* where faults are counted in memory of a device: theirs, copied. NULL else */
     pthread_mutex_t lock; /* launches that share a workspace */
 };
 

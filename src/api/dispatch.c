@@ -24,8 +24,8 @@ static int64_t scalar_word(const text_argument *bound, base_dtype dtype) {
     return word;
 }
 
-/* The module whose parameters a launch has: those of the kernel, and behind them the tensors that
- * the launches hand on. */
+/* The module whose parameters a launch has: those of the kernel, and behind them the faults of each
+ * program, where they are counted, and the tensors that the launches hand on. */
 static const ir_module *whole_module(const compile_result *compiled) {
     return compiled->launch_count > 1 ? compiled->launches[0].module : compiled->tile;
 }
@@ -43,7 +43,7 @@ static void pack(croft_dispatch *dispatch, const text_bindings *bindings) {
         for (int d = 0; d < tensor->rank; d++)
             words[count++] = tensor->strides[d];
         dispatch->pointers[dispatch->pointer_count++] = dispatch->memory[i];
-        dispatch->own_pointers += i < dispatch->variant->compiled.tile->parameter_count;
+        dispatch->own_pointers += i < dispatch->variant->compiled.own_parameters;
     }
     for (int i = 0; i < module->parameter_count; i++)
         if (!module->parameters[i].is_tensor)
@@ -97,7 +97,7 @@ static croft_status make_workspace(api_call *call, croft_dispatch *dispatch,
                                    const text_bindings *bindings) {
     const compile_result *compiled = &dispatch->variant->compiled;
     const ir_module *module = whole_module(compiled);
-    int own = compiled->tile->parameter_count;
+    int own = compiled->own_parameters;
     if (module->parameter_count > API_PARAMETERS_LIMIT)
         return CROFT_OUT_OF_RESOURCES;
     int count = module->parameter_count - own;
@@ -111,13 +111,24 @@ static croft_status make_workspace(api_call *call, croft_dispatch *dispatch,
     croft_status status = CROFT_OK;
     for (int i = 0; i < count && status == CROFT_OK; i++)
         status = make_tensor(call, dispatch, bindings, own + i, i);
-    return status;
+    if (status != CROFT_OK || compiled->faults < 0 ||
+        dispatch->kernel->context->device->vtable->copy_out == NULL)
+        return status;
+    dispatch->counts = api_allocate(call->allocator,
+                                    (size_t)dispatch->workspace_bytes[compiled->faults - own] + 1);
+    return dispatch->counts != NULL ? CROFT_OK : CROFT_OUT_OF_MEMORY;
 }
 
 static void free_workspace(croft_dispatch *dispatch) {
     base_allocator allocator = dispatch->kernel->context->allocator;
     runtime_device *device = dispatch->kernel->context->device;
     size_t count = (size_t)dispatch->workspace_count;
+    if (dispatch->counts != NULL) {
+        const compile_result *compiled = &dispatch->variant->compiled;
+        api_release(allocator, dispatch->counts,
+                    (size_t)dispatch->workspace_bytes[compiled->faults - compiled->own_parameters] +
+                        1);
+    }
     for (size_t i = 0; i < count && dispatch->workspace != NULL; i++)
         if (dispatch->workspace[i] != NULL && device->vtable->release != NULL)
             device->vtable->release(device, dispatch->workspace[i]);
@@ -165,7 +176,7 @@ static croft_status size_launches(api_call *call, croft_dispatch *dispatch,
 static croft_status fill_dispatch(api_call *call, croft_dispatch *dispatch,
                                   const text_bindings *bindings) {
     const compile_result *compiled = &dispatch->variant->compiled;
-    dispatch->parameter_count = compiled->tile->parameter_count;
+    dispatch->parameter_count = compiled->own_parameters;
     croft_status status = api_overlaps_check(call, dispatch);
     if (status == CROFT_OK)
         status = make_workspace(call, dispatch, bindings);
@@ -215,8 +226,10 @@ static bool read_options(const croft_prepare_options *given, api_choice *choice)
         return false;
     if (given != NULL)
         memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
-    *choice =
-        (api_choice){.strict = options.strict != 0, .plan = options.plan, .set = options.plan_set};
+    *choice = (api_choice){.strict = options.strict != 0,
+                           .count_faults = options.count_faults != 0,
+                           .plan = options.plan,
+                           .set = options.plan_set};
     return true;
 }
 
@@ -336,16 +349,51 @@ static croft_status move_tensors(api_call *call, croft_dispatch *moved, void *co
     return status == CROFT_OK ? check_conditions(call, moved) : status;
 }
 
-static croft_status run(api_call *call, croft_dispatch *dispatch, const runtime_launch *launch) {
+/* Adds the faults of all programs of the launch that has just run; nothing on failure. */
+static runtime_status add_faults(const croft_dispatch *dispatch, uint64_t *faults,
+                                 runtime_report *report) {
+    const compile_result *compiled = &dispatch->variant->compiled;
+    runtime_device *device = dispatch->kernel->context->device;
+    int number = compiled->faults - compiled->own_parameters;
+    int64_t bytes = dispatch->workspace_bytes[number];
+    const uint64_t *counts = dispatch->workspace[number];
+    if (dispatch->counts != NULL && bytes > 0) {
+        runtime_status status =
+            device->vtable->copy_out(device, dispatch->counts, counts, bytes, report);
+        if (status != RUNTIME_OK)
+            return status;
+        counts = dispatch->counts;
+    }
+    for (int64_t i = 0; i < bytes / (int64_t)sizeof *counts; i++)
+        *faults += counts[i];
+    return RUNTIME_OK;
+}
+
+static croft_status run(api_call *call, croft_dispatch *dispatch, const runtime_launch *launch,
+                        uint64_t *faults) {
     runtime_device *device = dispatch->kernel->context->device;
     runtime_report report;
     if (dispatch->workspace_count > 0)
         pthread_mutex_lock(&dispatch->lock);
     runtime_status status =
         device->vtable->launch(device, dispatch->variant->module, launch, &report);
+    if (status == RUNTIME_OK && faults != NULL && dispatch->variant->compiled.faults >= 0)
+        status = add_faults(dispatch, faults, &report);
     if (dispatch->workspace_count > 0)
         pthread_mutex_unlock(&dispatch->lock);
     return status == RUNTIME_OK ? CROFT_OK : api_runtime_status(call, &report, status);
+}
+
+/* NULL, or why the launch cannot count. */
+static const char *cannot_count(const croft_dispatch *dispatch,
+                                const croft_launch_options *options) {
+    if (options->faults == NULL)
+        return NULL;
+    if (!dispatch->variant->choice.count_faults)
+        return "the dispatch was prepared without count_faults";
+    return options->stream != NULL
+               ? "the count of a launch on a stream is not there when it returns"
+               : NULL;
 }
 
 static croft_status launch_moved(api_call *call, croft_dispatch *dispatch,
@@ -356,7 +404,7 @@ static croft_status launch_moved(api_call *call, croft_dispatch *dispatch,
     if (status != CROFT_OK)
         return status;
     moved->launch.stream = options->stream;
-    return run(call, dispatch, &moved->launch);
+    return run(call, dispatch, &moved->launch, options->faults);
 }
 
 static croft_status launch_elsewhere(croft_dispatch *dispatch, const croft_launch_options *options,
@@ -368,6 +416,15 @@ static croft_status launch_elsewhere(croft_dispatch *dispatch, const croft_launc
     return api_call_end(&call, launch_moved(&call, dispatch, options));
 }
 
+static croft_status refuse_launch(const croft_dispatch *dispatch, croft_diagnostics **findings,
+                                  const char *reason) {
+    api_call call;
+    api_call_begin(&call, dispatch->kernel->context->allocator, findings);
+    if (setjmp(call.exhausted) != 0)
+        return api_call_end(&call, CROFT_OUT_OF_MEMORY);
+    return api_call_end(&call, api_refuse(&call, "faults", "faults", reason, NULL, NULL));
+}
+
 croft_status croft_launch(croft_dispatch *dispatch, const croft_launch_options *given,
                           croft_diagnostics **findings) {
     croft_launch_options options = {0};
@@ -377,10 +434,13 @@ croft_status croft_launch(croft_dispatch *dispatch, const croft_launch_options *
         return CROFT_MISUSE;
     if (given != NULL)
         memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    const char *reason = cannot_count(dispatch, &options);
+    if (reason != NULL)
+        return refuse_launch(dispatch, findings, reason);
     if (options.data != NULL)
         return launch_elsewhere(dispatch, &options, findings);
     api_call call = {.allocator = dispatch->kernel->context->allocator, .findings = findings};
     runtime_launch launch = dispatch->launch;
     launch.stream = options.stream;
-    return run(&call, dispatch, &launch);
+    return run(&call, dispatch, &launch, options.faults);
 }

@@ -59,6 +59,7 @@ static bool same_parameters(const croft_kernel *kernel, const text_bindings *a,
 static bool fits(const croft_kernel *kernel, const api_variant *variant,
                  const text_bindings *bindings, const api_choice *choice) {
     return variant->choice.strict == choice->strict &&
+           variant->choice.count_faults == choice->count_faults &&
            same_text(variant->choice.plan, choice->plan) &&
            same_text(variant->choice.set, choice->set) &&
            same_sizes(variant->compiled.tile, &variant->compiled.bindings, bindings) &&
@@ -139,6 +140,7 @@ static croft_status compile_variant(api_call *call, const croft_kernel *kernel,
                                          .arguments = arguments,
                                          .argument_count = count,
                                          .strict = variant->choice.strict,
+                                         .count_faults = variant->choice.count_faults,
                                          .machine = context->machine,
                                          .runs_on = context->runs_on,
                                          .family = PLANNER_AUTOMATIC,
@@ -259,6 +261,7 @@ static croft_status make_variant(api_call *call, croft_kernel *kernel,
         return CROFT_OUT_OF_MEMORY;
     base_arena_init(&variant->compiled.arena, call->allocator, NULL);
     variant->choice.strict = choice->strict;
+    variant->choice.count_faults = choice->count_faults;
     croft_status status = copy_text(call->allocator, choice->plan, &variant->choice.plan) &&
                                   copy_text(call->allocator, choice->set, &variant->choice.set)
                               ? CROFT_OK

@@ -10,6 +10,7 @@
 
 #include "analysis/alignment.h"
 #include "ir/clone.h"
+#include "pass/count_faults.h"
 #include "pass/runner.h"
 #include "pass/split.h"
 #include "target/target.h"
@@ -31,6 +32,14 @@ static pass_runner compile_runner(const compile_request *request, compile_result
                          .stop_after = request->stop_after};
 }
 
+/* Gathers are counted as the canonical program has them: without those that nothing needs, and
+ * equal ones once. */
+static bool count_faults(pass_runner *runner, compile_result *result) {
+    result->faults = pass_count_faults(result->tile);
+    return result->faults < 0 || (pass_runner_verify(runner, "the count of faults", result->tile) &&
+                                  pass_runner_pipeline(runner, result->tile, IR_TILE, IR_TILE));
+}
+
 /* Level tile, canonical. */
 static bool compile_tile(const compile_request *request, compile_result *result) {
     pass_runner runner = compile_runner(request, result);
@@ -40,6 +49,11 @@ static bool compile_tile(const compile_request *request, compile_result *result)
                 (runner.checks == 0 ||
                  pass_runner_verify(&runner, "the kernel's lowering", result->tile)) &&
                 pass_runner_pipeline(&runner, result->tile, IR_TILE, IR_TILE);
+    if (good) {
+        result->own_parameters = result->tile->parameter_count;
+        if (request->count_faults && !runner.stopped)
+            good = count_faults(&runner, result);
+    }
     result->stopped = runner.stopped;
     result->module = runner.stopped ? result->tile : NULL;
     return good;
@@ -304,6 +318,7 @@ static bool compile_stages(const compile_request *request, compile_result *resul
 
 void compile_run(const compile_request *request, compile_result *result) {
     memset(result, 0, sizeof *result);
+    result->faults = -1;
     base_allocator allocator =
         request->allocator.resize != NULL ? request->allocator : base_allocator_default();
     jmp_buf exhausted;

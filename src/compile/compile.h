@@ -40,6 +40,7 @@ typedef struct compile_request {
     bool
         strict; /* one result on every target and for every plan: portable math, exact division, and
                     an order for each reduction that needs one; a plan that says else is refused */
+    bool count_faults;      /* the program also counts its faulty gathers (pass/count_faults.h) */
     bool partial;           /* arguments may be missing (check, emit, plan) */
     const machine *machine; /* that is planned for */
     const machine *runs_on; /* that source is written for; NULL: the same. Any target that supports
@@ -79,8 +80,11 @@ typedef struct compile_result {
     base_diagnostics diagnostics;
     const text_kernel *kernel;
     text_bindings bindings;
-    ir_module *tile; /* canonical; kept for the reference */
-    pass_log log;    /* log.erased > 0: the machine's target has no use for the kernel's layouts */
+    ir_module *tile;    /* canonical; kept for the reference */
+    int own_parameters; /* of the kernel: the first ones of every module */
+    int faults;   /* the parameter of `tile` that has the faults of each program; -1: there is none,
+                   since they were not to be counted or no gather can be one */
+    pass_log log; /* log.erased > 0: the machine's target has no use for the kernel's layouts */
     ir_plan *plan;
     planner_report planning; /* of a plan that was made, not read */
     ir_module *module;       /* mapped or thread, by stage */
@@ -97,9 +101,9 @@ typedef struct compile_result {
     int64_t scratch_bytes;          /* as in target_source */
     const layout_extent *workspace; /* as in target_source */
     /* From COMPILE_TO_MAPPED on: the launches, in the order in which they run, each after the one
-     * before has ended. The modules of several have more parameters than the kernel: behind its
-     * own, the tensors of the workspace that they hand on, which the caller provides (their types
-     * say how large) and which need no zeros. `source_text` has all their entries; `module`,
+     * before has ended. The modules of several have more parameters than `tile`: behind those, the
+     * tensors of the workspace that they hand on, which the caller provides (their types say how
+     * large) and which need no zeros. `source_text` has all their entries; `module`,
      * `general` and `entry` are those of the first, and conditions those of all. */
     compile_code *launches;
     int launch_count;

@@ -77,6 +77,7 @@ LAYOUTS = [*(f"identity(1024,slots={slots})" for slots in (2, 4, 8, 16, 32)),
 VARIANTS_OF = ["softmax", "residual_layernorm", "rmsnorm_quant"]
 VARIANT_WIDTHS = [1009, 1024, 4096]
 TORTURE = "test/gpu/torture.croft"
+FAULTS = "test/gpu/faults.croft"
 TORTURE_GROUPS, TORTURE_ROWS, TORTURE_WIDTH, TORTURE_LAUNCHES = 65536, 64, 256, 100
 
 
@@ -402,6 +403,25 @@ NUMPY = {"f32": "<f4", "f16": "<f2", "bf16": "V2", "i32": "<i4", "u32": "<u4", "
          "u8": "u1", "bool": "?"}
 
 
+def run_faults(kernel, worker, target):
+    """The device counts as many faults of gathers as NumPy."""
+    generator = np.random.default_rng(1)
+    with tempfile.TemporaryDirectory(prefix="croft-gpu-") as scratch:
+        folder = pathlib.Path(scratch)
+        for width in FEW_WIDTHS:
+            shape, name, dtype = {"elements": ((300, width), "index", np.int32),
+                                  "scalar": ((300,), "label", np.int64)}[kernel]
+            indices = generator.integers(-3, width + 4, shape)
+            expected = ((indices < 0) | (indices >= width)).sum()
+            np.save(folder / f"{name}.npy", indices.astype(dtype))
+            code, text = worker.run(["run", FAULTS, "--kernel", kernel, f"x=randn:300x{width}",
+                                     f"{name}={folder / name}.npy", f"y={folder / 'y.npy'}",
+                                     "--machine", "sm_90", "--target", target, "--count-faults"])
+            if code != 0 or f"faults: {expected}" not in text.splitlines():
+                return f"width {width}, expected {expected}: exit {code}: {text.strip()[:2000]}"
+    return None
+
+
 def random_layout(generator, lanes, slots):
     """Any order of the bits of an element's number, any bits of it turned round."""
     bits = (lanes * slots).bit_length() - 1
@@ -598,6 +618,8 @@ def run_all(tasks, jobs, deadline, outcomes):
 def make_tasks(cases, target, only):
     tasks = [(f"torture/{name}", lambda worker, name=name: run_torture(name, worker, target))
              for name in torture_kernels() if only in f"torture/{name}"]
+    tasks += [(f"faults/{name}", lambda worker, name=name: run_faults(name, worker, target))
+              for name in ("elements", "scalar") if only in f"faults/{name}"]
     for number in range(CONVERSIONS):
         if only in f"conversion/{number}":
             tasks.append((f"conversion/{number}",

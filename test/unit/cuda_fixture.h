@@ -22,7 +22,7 @@
 #endif
 
 /* The pretended driver's state, as it is in the beginning. */
-static fake_cuda_state *fake_open(void) {
+static inline fake_cuda_state *fake_open(void) {
     void *library = dlopen(CROFT_FAKE_CUDA, RTLD_NOW);
     if (library == NULL)
         fail_msg("%s", dlerror());
@@ -35,7 +35,7 @@ static fake_cuda_state *fake_open(void) {
 }
 
 /* Nothing is held, and no rule was broken. */
-static void fake_close(const fake_cuda_state *fake) {
+static inline void fake_close(const fake_cuda_state *fake) {
     if (fake->broken_rules > 0)
         fail_msg("%d broken rules, the last: %s", fake->broken_rules, fake->broken);
     assert_int_equal(fake->live_programs, 0);
@@ -54,7 +54,7 @@ typedef struct cuda_meter {
     pthread_mutex_t lock;
 } cuda_meter;
 
-static void *cuda_metered(void *context, void *memory, size_t old_size, size_t new_size) {
+static inline void *cuda_metered(void *context, void *memory, size_t old_size, size_t new_size) {
     cuda_meter *meter = context;
     pthread_mutex_lock(&meter->lock);
     int refused = new_size != 0 && ++meter->calls >= meter->refuse_from;
@@ -80,7 +80,7 @@ typedef struct cuda_fixture {
     runtime_artifact artifact;
 } cuda_fixture;
 
-static cuda_fixture *cuda_fixture_without_device(void) {
+static inline cuda_fixture *cuda_fixture_without_device(void) {
     cuda_fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
     f->fake = fake_open();
@@ -110,7 +110,7 @@ static inline cuda_fixture *cuda_fixture_new(void) {
     return f;
 }
 
-static void cuda_fixture_free(cuda_fixture *f) {
+static inline void cuda_fixture_free(cuda_fixture *f) {
     if (f->device != NULL)
         f->device->vtable->destroy(f->device);
     fake_close(f->fake);
@@ -119,7 +119,7 @@ static void cuda_fixture_free(cuda_fixture *f) {
     free(f);
 }
 
-static runtime_status cuda_fixture_load(cuda_fixture *f, runtime_module **module) {
+static inline runtime_status cuda_fixture_load(cuda_fixture *f, runtime_module **module) {
     return f->device->vtable->load(f->device, &f->artifact, module, &f->report);
 }
 
