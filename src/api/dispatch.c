@@ -311,7 +311,7 @@ static croft_status move_tensor(api_call *call, croft_dispatch *moved, int param
                                 void *data) {
     const croft_kernel *kernel = moved->kernel;
     runtime_tensor *tensor = &moved->tensors[parameter];
-    if (data == NULL && moved->pointers[pointer] != NULL)
+    if (data == NULL && api_tensor_bytes(tensor) > 0)
         return CROFT_MISUSE;
     if (kernel->context->device->vtable->locate == NULL)
         tensor->address = (uint64_t)(uintptr_t)data;

@@ -3,6 +3,7 @@
  *     x 4 x 100 at 0x1000, y 4 x 100 at 0x1000     y lies in x: x is the home of y, and the variant
  *                                                  is one that works in place
  *     x 4 x 100 at 0x1000, y 4 x 100 at 0x1004     refused: tensor-overlap
+ *     both with rows 0x400 apart, y at 0x1190      columns of one matrix: they share nothing
  *
  * A home is an input of the same type, shape, strides and address, so that each index of both is
  * the same element. Which outputs have one is decided when a call is prepared, as other code is
@@ -55,11 +56,37 @@ void api_homes_find(const croft_dispatch *dispatch, text_bindings *bindings,
     }
 }
 
+/* The bytes of one row. Into *pitch goes what steps from row to row are multiples of, together with
+ * what is there; 0: there are none. */
+static uint64_t row_bytes(const runtime_tensor *tensor, uint64_t *pitch) {
+    int last = tensor->rank - 1;
+    for (int d = 0; d < last; d++) {
+        uint64_t step = (uint64_t)tensor->strides[d] * (uint64_t)tensor->element_bytes;
+        for (uint64_t rest; tensor->extents[d] > 1 && step != 0; step = rest) {
+            rest = *pitch % step; /* Euclid */
+            *pitch = step;
+        }
+    }
+    return (uint64_t)tensor->element_bytes * (last >= 0 ? (uint64_t)tensor->extents[last] : 1);
+}
+
+/* Columns of one matrix: rows of each lie in what the steps of the other leave free. */
+static bool are_columns(const runtime_tensor *a, const runtime_tensor *b) {
+    const runtime_tensor *first = a->address < b->address ? a : b;
+    const runtime_tensor *second = first == a ? b : a;
+    uint64_t pitch = 0;
+    uint64_t first_row = row_bytes(first, &pitch), second_row = row_bytes(second, &pitch);
+    if (pitch == 0)
+        return false;
+    uint64_t apart = (second->address - first->address) % pitch;
+    return apart >= first_row && pitch - apart >= second_row;
+}
+
 static bool share_bytes(const runtime_tensor *a, const runtime_tensor *b) {
     int64_t a_bytes = api_tensor_bytes(a), b_bytes = api_tensor_bytes(b);
     return a->space == b->space && a_bytes > 0 && b_bytes > 0 &&
            a->address < b->address + (uint64_t)b_bytes &&
-           b->address < a->address + (uint64_t)a_bytes;
+           b->address < a->address + (uint64_t)a_bytes && !are_columns(a, b);
 }
 
 /* The name of the input that an output lies in, else the tensor's own. */

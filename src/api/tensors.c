@@ -10,14 +10,21 @@
 
 #include <string.h>
 
+static bool has_no_elements(const runtime_tensor *tensor) {
+    bool none = false;
+    for (int d = 0; d < tensor->rank; d++)
+        none = none || tensor->extents[d] == 0;
+    return none;
+}
+
 /* The bytes between the beginning of the first element and the end of the last one. False: they are
  * not within 63 bits, or not within the address space from where the tensor begins. */
 static bool span_of(const runtime_tensor *tensor, int64_t *bytes) {
     int64_t last = 0, step;
     *bytes = 0;
+    if (has_no_elements(tensor))
+        return true;
     for (int d = 0; d < tensor->rank; d++) {
-        if (tensor->extents[d] == 0)
-            return true;
         if (!base_checked_mul(tensor->extents[d] - 1, tensor->strides[d], &step) ||
             !base_checked_add(last, step, &last))
             return false;
@@ -32,7 +39,7 @@ static bool span_of(const runtime_tensor *tensor, int64_t *bytes) {
 static bool repeats_elements(const runtime_tensor *tensor) {
     bool done[LAYOUT_MAX_RANK] = {false};
     int64_t covered = 0;
-    for (int round = 0; round < tensor->rank; round++) {
+    for (int round = 0; round < tensor->rank && !has_no_elements(tensor); round++) {
         int least = -1;
         for (int d = 0; d < tensor->rank; d++)
             if (!done[d] && (least < 0 || tensor->strides[d] < tensor->strides[least]))
@@ -66,18 +73,21 @@ static croft_status refuse_range(api_call *call, const char *name) {
                       NULL, "shape times strides within 63 bits");
 }
 
-/* Takes extents and strides; rows are dense where no strides are given. False: their product is not
- * within 63 bits. */
+/* Takes extents and strides; rows are dense where no strides are given. False: there are elements,
+ * and their number is not within 63 bits. */
 static bool read_strides(const croft_tensor *given, runtime_tensor *tensor) {
     int64_t dense = 1;
+    bool fits = true;
     for (int d = given->rank - 1; d >= 0; d--) {
         tensor->extents[d] = given->shape[d];
         tensor->strides[d] = given->strides != NULL ? given->strides[d] : dense;
         if (given->strides == NULL &&
-            !base_checked_mul(dense, given->shape[d] > 0 ? given->shape[d] : 1, &dense))
-            return false;
+            !base_checked_mul(dense, given->shape[d] > 0 ? given->shape[d] : 1, &dense)) {
+            fits = false;
+            dense = 1;
+        }
     }
-    return true;
+    return fits || has_no_elements(tensor);
 }
 
 static croft_status check_strides(api_call *call, const char *name, const runtime_tensor *tensor) {
@@ -97,7 +107,8 @@ static croft_status check_strides(api_call *call, const char *name, const runtim
 static croft_status check_place(api_call *call, const char *name, const croft_tensor *given,
                                 const runtime_tensor *tensor, int device_type) {
     int64_t bytes = 0;
-    if (!span_of(tensor, &bytes))
+    if (!span_of(tensor, &bytes) ||
+        (bytes > 0 && given->byte_offset > UINT64_MAX - (uint64_t)(uintptr_t)given->data))
         return refuse_range(call, name);
     if (bytes > 0 && given->data == NULL)
         return api_refuse(call, "argument-value", name, "no memory for its elements", "NULL",
