@@ -16,8 +16,9 @@
 #include "compile/compile.h"
 #include "runtime/condition.h"
 #include "runtime/devices.h"
+#include "runtime/lock.h"
 
-#include <pthread.h>
+#include <fenv.h>
 
 enum { API_PARAMETERS_LIMIT = 128 };
 
@@ -40,7 +41,7 @@ struct croft_kernel {
     base_source source;
     const char *name; /* that was asked for, or NULL */
     compile_result syntax;
-    pthread_mutex_t lock;
+    runtime_lock lock;
     api_variant *variants; /* the newest first */
     int64_t compiled, from_cache, variant_count;
 };
@@ -89,7 +90,7 @@ struct croft_dispatch {
     int workspace_count;
     uint64_t
         *counts; /* where faults are counted in memory of a device: theirs, copied. NULL else */
-    pthread_mutex_t lock; /* launches that share a workspace */
+    runtime_lock lock; /* launches that share a workspace */
 };
 
 /* ---- findings.c ---- */
@@ -100,11 +101,13 @@ typedef struct api_call {
     jmp_buf exhausted;
     base_diagnostics diagnostics;
     croft_diagnostics **findings; /* of the caller; NULL: nobody asks */
+    fenv_t floating;              /* of the caller: it may round otherwise, or trap */
 } api_call;
 
-/* Before setjmp(call->exhausted). */
+/* Before setjmp(call->exhausted). Until the end arithmetic is as at the start of a program. */
 void api_call_begin(api_call *call, base_allocator allocator, croft_diagnostics **findings);
-/* Hands the findings to the caller, frees the arena and returns the status. */
+/* Hands the findings to the caller, frees the arena, and gives the caller's arithmetic back. The
+ * status. */
 croft_status api_call_end(api_call *call, croft_status status);
 /* A number as a text that lives as long as the call. */
 const char *api_number_text(api_call *call, int64_t number);
@@ -171,7 +174,7 @@ int api_count_words(const ir_module *module);
 /* Structs of the caller begin with their size, as the header that it was compiled with has them; an
  * older one is shorter than ours, a newer one longer. */
 /* Copies the fields that both know; the others of `known` keep their values. NULL is a struct
- * without fields. False: a size that holds not even itself. */
+ * without fields. False: a size that no struct with pointers has. */
 bool api_struct_read(const void *given, void *known, size_t known_size);
 /* Copies the other way, but leaves the caller's size. False: as above, or NULL. */
 bool api_struct_write(const void *known, size_t known_size, void *given);

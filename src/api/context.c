@@ -16,12 +16,17 @@ void api_release(base_allocator allocator, void *memory, size_t size) {
         allocator.resize(allocator.context, memory, size, 0);
 }
 
+/* What ends in the middle of a pointer would be read as another one. */
+static bool is_size(size_t size) {
+    return size >= sizeof size && size % sizeof(void *) == 0;
+}
+
 bool api_struct_read(const void *given, void *known, size_t known_size) {
     size_t size = 0;
     if (given == NULL)
         return true;
     memcpy(&size, given, sizeof size);
-    if (size < sizeof size)
+    if (!is_size(size))
         return false;
     memcpy(known, given, size < known_size ? size : known_size);
     return true;
@@ -32,7 +37,7 @@ bool api_struct_write(const void *known, size_t known_size, void *given) {
     if (given == NULL)
         return false;
     memcpy(&size, given, sizeof size);
-    if (size < sizeof size)
+    if (!is_size(size))
         return false;
     memcpy(given, known, size < known_size ? size : known_size);
     memcpy(given, &size, sizeof size);

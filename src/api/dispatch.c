@@ -222,10 +222,8 @@ static croft_status prepare(api_call *call, const croft_argument *arguments, int
 
 static bool read_options(const croft_prepare_options *given, api_choice *choice) {
     croft_prepare_options options = {0};
-    if (given != NULL && given->size < sizeof given->size)
+    if (given != NULL && !api_struct_read(given, &options, sizeof options))
         return false;
-    if (given != NULL)
-        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
     *choice = (api_choice){.strict = options.strict != 0,
                            .count_faults = options.count_faults != 0,
                            .plan = options.plan,
@@ -250,10 +248,6 @@ croft_status croft_prepare(croft_kernel *kernel, const croft_argument *arguments
     if (dispatch == NULL)
         return CROFT_OUT_OF_MEMORY;
     dispatch->kernel = kernel;
-    if (pthread_mutex_init(&dispatch->lock, NULL) != 0) {
-        api_release(allocator, dispatch, sizeof *dispatch);
-        return CROFT_OUT_OF_MEMORY;
-    }
     api_call call;
     api_call_begin(&call, allocator, findings);
     if (setjmp(call.exhausted) != 0) {
@@ -281,7 +275,6 @@ void croft_dispatch_free(croft_dispatch *dispatch) {
         api_release(allocator, dispatch->sizes,
                     sizeof *dispatch->sizes * (size_t)compiled->launch_count);
     }
-    pthread_mutex_destroy(&dispatch->lock);
     api_release(allocator, dispatch, sizeof *dispatch);
 }
 
@@ -374,13 +367,13 @@ static croft_status run(api_call *call, croft_dispatch *dispatch, const runtime_
     runtime_device *device = dispatch->kernel->context->device;
     runtime_report report;
     if (dispatch->workspace_count > 0)
-        pthread_mutex_lock(&dispatch->lock);
+        runtime_lock_take(&dispatch->lock);
     runtime_status status =
         device->vtable->launch(device, dispatch->variant->module, launch, &report);
     if (status == RUNTIME_OK && faults != NULL && dispatch->variant->compiled.faults >= 0)
         status = add_faults(dispatch, faults, &report);
     if (dispatch->workspace_count > 0)
-        pthread_mutex_unlock(&dispatch->lock);
+        runtime_lock_give(&dispatch->lock);
     return status == RUNTIME_OK ? CROFT_OK : api_runtime_status(call, &report, status);
 }
 
@@ -430,10 +423,8 @@ croft_status croft_launch(croft_dispatch *dispatch, const croft_launch_options *
     croft_launch_options options = {0};
     if (findings != NULL)
         *findings = NULL;
-    if (dispatch == NULL || (given != NULL && given->size < sizeof given->size))
+    if (dispatch == NULL || (given != NULL && !api_struct_read(given, &options, sizeof options)))
         return CROFT_MISUSE;
-    if (given != NULL)
-        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
     const char *reason = cannot_count(dispatch, &options);
     if (reason != NULL)
         return refuse_launch(dispatch, findings, reason);

@@ -101,6 +101,8 @@ croft_diagnostics *api_findings_of(base_allocator allocator, const char *slug,
 void api_call_begin(api_call *call, base_allocator allocator, croft_diagnostics **findings) {
     call->allocator = allocator;
     call->findings = findings;
+    fegetenv(&call->floating);
+    fesetenv(FE_DFL_ENV);
     base_arena_init(&call->arena, allocator, &call->exhausted);
     base_diagnostics_init(&call->diagnostics, &call->arena);
     if (findings != NULL)
@@ -118,6 +120,7 @@ croft_status api_call_end(api_call *call, croft_status status) {
     if (status != CROFT_OK)
         hand_over(call, &call->diagnostics);
     base_arena_free(&call->arena);
+    fesetenv(&call->floating);
     return status;
 }
 

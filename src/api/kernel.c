@@ -29,10 +29,6 @@ static croft_kernel *make_kernel(croft_context *context, const croft_source *sou
     kernel->context = context;
     base_arena_init(&kernel->arena, context->allocator, &kernel->exhausted);
     base_arena_init(&kernel->syntax.arena, context->allocator, NULL);
-    if (pthread_mutex_init(&kernel->lock, NULL) != 0) {
-        api_release(context->allocator, kernel, sizeof *kernel);
-        return NULL;
-    }
     if (setjmp(kernel->exhausted) != 0) {
         croft_kernel_free(kernel);
         return NULL;
@@ -95,7 +91,6 @@ void croft_kernel_free(croft_kernel *kernel) {
         return;
     api_variants_free(kernel);
     compile_free(&kernel->syntax);
-    pthread_mutex_destroy(&kernel->lock);
     base_arena_free(&kernel->arena);
     api_release(kernel->context->allocator, kernel, sizeof *kernel);
 }
@@ -127,11 +122,11 @@ croft_status croft_kernel_count(const croft_kernel *kernel, croft_kernel_counts 
     croft_kernel_counts found = {0};
     if (kernel == NULL)
         return CROFT_MISUSE;
-    pthread_mutex_t *lock = (pthread_mutex_t *)&kernel->lock;
-    pthread_mutex_lock(lock);
+    runtime_lock *lock = (runtime_lock *)&kernel->lock;
+    runtime_lock_take(lock);
     found.compiled = kernel->compiled;
     found.variants = kernel->variant_count;
     found.from_cache = kernel->from_cache;
-    pthread_mutex_unlock(lock);
+    runtime_lock_give(lock);
     return api_struct_write(&found, sizeof found, counts) ? CROFT_OK : CROFT_MISUSE;
 }

@@ -278,6 +278,7 @@ static croft_status make_variant(api_call *call, croft_kernel *kernel,
     }
     variant->request.arguments = NULL; /* they were the call's */
     variant->next = kernel->variants;
+    atomic_thread_fence(memory_order_release); /* a child may find the list at any moment */
     kernel->variants = variant;
     kernel->variant_count++;
     *made = variant;
@@ -288,10 +289,10 @@ croft_status api_variant_take(api_call *call, croft_kernel *kernel, const text_b
                               const text_argument *arguments, int count, const api_choice *choice,
                               const runtime_tensor *tensors, const api_variant **variant) {
     croft_status status = CROFT_OK;
-    pthread_mutex_lock(&kernel->lock);
+    runtime_lock_take(&kernel->lock);
     *variant = find_variant(kernel, bindings, choice, tensors);
     if (*variant == NULL)
         status = make_variant(call, kernel, bindings, arguments, count, choice, tensors, variant);
-    pthread_mutex_unlock(&kernel->lock);
+    runtime_lock_give(&kernel->lock);
     return status;
 }

@@ -115,22 +115,22 @@ static int open_or_complain(runtime_cache *cache, bool make) {
 void cache_complain(runtime_cache *cache, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    pthread_mutex_lock(&cache->lock);
+    runtime_lock_take(&cache->lock);
     if (!cache->complained)
         vsnprintf(cache->complaint, sizeof cache->complaint, format, arguments);
     cache->complained = true;
-    pthread_mutex_unlock(&cache->lock);
+    runtime_lock_give(&cache->lock);
     va_end(arguments);
 }
 
 bool runtime_cache_complaint(runtime_cache *cache, runtime_report *report) {
-    pthread_mutex_lock(&cache->lock);
+    runtime_lock_take(&cache->lock);
     bool tell = cache->complained && !cache->told;
     if (tell)
         runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "compiled programs are not kept: %s",
                            cache->complaint);
     cache->told = cache->told || tell;
-    pthread_mutex_unlock(&cache->lock);
+    runtime_lock_give(&cache->lock);
     return tell;
 }
 
@@ -253,10 +253,6 @@ runtime_status runtime_cache_create(base_allocator allocator, const runtime_cach
     cache->limit_bytes =
         config->limit_bytes > 0 ? config->limit_bytes : RUNTIME_CACHE_DEFAULT_BYTES;
     strcpy(cache->directory, directory);
-    if (pthread_mutex_init(&cache->lock, NULL) != 0) {
-        allocator.resize(allocator.context, cache, sizeof *cache, 0);
-        return RUNTIME_NO_MEMORY;
-    }
     *made = cache;
     return RUNTIME_OK;
 }
@@ -264,7 +260,6 @@ runtime_status runtime_cache_create(base_allocator allocator, const runtime_cach
 void runtime_cache_destroy(runtime_cache *cache) {
     if (cache == NULL)
         return;
-    pthread_mutex_destroy(&cache->lock);
     cache->allocator.resize(cache->allocator.context, cache, sizeof *cache, 0);
 }
 

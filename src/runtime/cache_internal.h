@@ -12,14 +12,15 @@
 
 #include "runtime/cache.h"
 
+#include "runtime/lock.h"
+
 #include <limits.h>
-#include <pthread.h>
 #include <sys/stat.h>
 
 struct runtime_cache {
     base_allocator allocator;
     int64_t limit_bytes;
-    pthread_mutex_t lock; /* of what follows */
+    runtime_lock lock; /* of what follows */
     bool complained, told;
     char complaint[PATH_MAX + 256];
     char directory[PATH_MAX];

@@ -10,7 +10,8 @@
 /* The bytes from `offset` on, wherever the file's own position is. False: not all of them can be
  * read. */
 bool runtime_file_read(int file, void *bytes, size_t length, int64_t offset);
-/* Appends at the file's position: 0 or an errno. */
+/* Appends at the file's position: 0 or an errno. Where the process may not write so large a file
+ * (RLIMIT_FSIZE) it is EFBIG, and no signal comes. */
 int runtime_file_write(int file, const void *bytes, size_t length);
 
 #endif
