@@ -84,7 +84,8 @@ bool base_number_parse(const char *text, size_t length, double *value) {
     return end == copy + written;
 }
 
-void base_number_print(char out[40], double value) {
+/* The shortest that reads back the same, as a double or as a float. */
+static void number_print(char out[40], double value, bool is_float) {
     if (isnan(value)) {
         strcpy(out, "nan");
         return;
@@ -102,11 +103,22 @@ void base_number_print(char out[40], double value) {
         double back = 0;
         snprintf(out, 40, "%.*g", digits, value);
         number_normalise(out);
-        if (base_number_parse(out, strlen(out), &back) && back == value)
+        bool read = base_number_parse(out, strlen(out), &back);
+        if (read && (back == value || (is_float && (float)back == (float)value)))
             break;
     }
     if (strpbrk(out, ".e") == NULL)
         strcat(out, ".0");
+}
+
+void base_number_print(char out[40], double value) {
+    number_print(out, value, false);
+}
+
+void base_text_float(base_text *text, float value) {
+    char number[40];
+    number_print(number, (double)value, true);
+    base_text_string(text, number);
 }
 
 void base_text_double(base_text *text, double value) {

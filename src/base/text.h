@@ -25,6 +25,8 @@ void base_text_format(base_text *text, const char *format, ...)
  * an exponent, or is one of those words; whole numbers below a million have no exponent. */
 void base_text_double(base_text *text, double value);
 void base_number_print(char out[40], double value);
+/* The same for a float: the shortest that a float reads back. */
+void base_text_float(base_text *text, float value);
 
 /* Reads a whole string as a number; '.' is the point in every locale. Decimal, or hexadecimal float
  * (0x1.8p3). False when the text is not wholly a number. */

@@ -195,7 +195,7 @@ void map_axes_apply(map_state *state) {
             map_stack_programs(&axis->digits, below);
         const char *reason = axis_refusal(state, axis);
         if (reason != NULL)
-            map_fail(state, line->location, "plan-axis", from->anchor, reason,
+            map_fail(state, line->location, "plan-axis", print_digits(state, &line->digits), reason,
                      "the plan gives an axis digits that do not fit");
         else if (from->fixed != NULL && !layout_axis_same(from->fixed, &axis->digits))
             map_fail(state, line->location, "plan-fixed", from->anchor,

@@ -23,8 +23,9 @@ typedef struct map_state {
     bool failed;
 } map_state;
 
-void map_fail(map_state *state, base_location location, const char *slug, const char *found,
-              const char *expected, const char *message);
+/* The finding, for a hint. */
+base_diagnostic *map_fail(map_state *state, base_location location, const char *slug,
+                          const char *found, const char *expected, const char *message);
 
 /* Copies the plan's axes into module->axes, sets lanes, machine and hash; checks that every anchor
  * of the module has its line and every line its anchor, and that the digits are ones that expand

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* A plan that was made, not read, has no lines to point at: then the finding is the kernel's. */
-void map_fail(map_state *state, base_location location, const char *slug, const char *found,
-              const char *expected, const char *message) {
+base_diagnostic *map_fail(map_state *state, base_location location, const char *slug,
+                          const char *found, const char *expected, const char *message) {
     state->failed = true;
     if (location.source == NULL)
         location.source = state->module->source;
@@ -16,6 +16,7 @@ void map_fail(map_state *state, base_location location, const char *slug, const 
     base_arena *arena = state->context->diagnostics->arena;
     d->found = found == NULL ? NULL : base_arena_copy(arena, found, strlen(found));
     d->expected = expected == NULL ? NULL : base_arena_copy(arena, expected, strlen(expected));
+    return d;
 }
 
 /* The hash of a plan knows no names: its lines are told apart by their places. */
@@ -48,8 +49,9 @@ static bool op_is(const ir_module *module, const ir_op *op, ir_plan_kind kind) {
 typedef struct line_check {
     map_state *state;
     ir_plan_kind kind;
-    int64_t ops; /* ops of this kind that have a line */
-    bool *used;  /* by line */
+    int64_t ops;      /* ops of this kind that have a line */
+    bool *used;       /* by line */
+    bool digits_hold; /* the axes are as the plan says: what depends on them can be asked */
 } line_check;
 
 static bool check_op(void *pointer, ir_op *op) {
@@ -69,13 +71,15 @@ static bool check_op(void *pointer, ir_op *op) {
     check->used[number] = true;
     if (number != check->ops++)
         map_plan_out_of_order(state, op->anchor, line->location);
-    if (check->kind == IR_PLAN_ACCESS && !state->failed)
+    if (!check->digits_hold)
+        return true;
+    if (check->kind == IR_PLAN_ACCESS)
         map_check_width(state, op, line);
-    if (check->kind == IR_PLAN_REDUCE && !state->failed)
+    if (check->kind == IR_PLAN_REDUCE)
         map_check_order(state, op, line);
-    if (check->kind == IR_PLAN_CONVERT && !state->failed)
+    if (check->kind == IR_PLAN_CONVERT)
         map_check_convert(state, op, line);
-    if ((check->kind == IR_PLAN_MATH || check->kind == IR_PLAN_DIV) && !state->failed)
+    if (check->kind == IR_PLAN_MATH || check->kind == IR_PLAN_DIV)
         map_check_form(state, op, line);
     return true;
 }
@@ -86,10 +90,12 @@ static void fail_unknown(map_state *state, const char *anchor, base_location loc
 }
 
 static void check_lines(map_state *state) {
+    bool digits_hold = !state->failed;
     for (int kind = 0; kind < IR_PLAN_KIND_COUNT; kind++) {
         const ir_plan_list *list = &state->context->plan->of[kind];
         line_check check = {.state = state,
                             .kind = (ir_plan_kind)kind,
+                            .digits_hold = digits_hold,
                             .used = BASE_NEW_ARRAY(state->module->arena, bool, list->count)};
         if (kind == IR_PLAN_AXIS || kind == IR_PLAN_KEEP)
             continue;

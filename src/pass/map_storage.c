@@ -56,6 +56,35 @@ static const char *storage_choices(map_state *state, const analysis_storage *sto
     return text.bytes;
 }
 
+/* What a value must be to be kept so. */
+static const char *storage_needs(ir_storage storage) {
+    switch (storage) {
+    case IR_STORAGE_REGISTERS:
+        return "registers hold what is made without a loop: no axis of its sweep has steps";
+    case IR_STORAGE_PRIVATE:
+        return "what loops, branches and conversions take whole waits in registers where these "
+               "hold it";
+    case IR_STORAGE_RELOAD:
+        return "only a load is read again, where nothing is stored to its tensor before";
+    case IR_STORAGE_RECOMPUTE:
+        return "only a few cheap ops on loads that can be read again are computed again";
+    case IR_STORAGE_OUTPUT:
+        return "a value waits in the cells of a store that comes after all its uses and is of its "
+               "shape";
+    case IR_STORAGE_NONE:
+        break;
+    }
+    return NULL;
+}
+
+/* As the plan spells it. */
+static const char *storage_text(map_state *state, const ir_plan_line *keep) {
+    const char *name = ir_storage_name(keep->storage);
+    if (keep->storage != IR_STORAGE_OUTPUT)
+        return name;
+    return base_diagnostics_text(state->context->diagnostics, "%s %s", name, keep->of);
+}
+
 static bool output_is_taken(const map_state *state, const ir_plan_line *keep) {
     const ir_plan_line *other = state->context->plan->of[IR_PLAN_KEEP].lines;
     for (; other < keep; other++)
@@ -81,9 +110,10 @@ static void set_storage(map_state *state, const analysis_storage *storage, const
     state->storage[value->number] = keep->storage;
     state->output[value->number] = store;
     if (!allowed)
-        map_fail(state, keep->location, "plan-storage", keep->anchor,
+        map_fail(state, keep->location, "plan-storage", storage_text(state, keep),
                  storage_choices(state, storage, value, output_store(state, storage, value)),
-                 "the plan keeps a value as it cannot be kept");
+                 "the plan keeps a value as it cannot be kept")
+            ->hint = storage_needs(keep->storage);
     else if (waits && output_is_taken(state, keep))
         map_fail(state, keep->location, "plan-storage", keep->of, "one value in an output",
                  "another value waits in this output");

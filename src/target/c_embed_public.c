@@ -219,7 +219,9 @@ static void append_default(const ir_parameter *parameter, base_text *out) {
     if (!parameter->has_default)
         return;
     base_text_string(out, "; the kernel's text gives it ");
-    if (base_dtype_is_float(parameter->dtype))
+    if (parameter->dtype == BASE_F32)
+        base_text_float(out, (float)parameter->initial.real);
+    else if (base_dtype_is_float(parameter->dtype))
         base_text_double(out, parameter->initial.real);
     else
         base_text_format(out, "%lld", (long long)parameter->initial.integer);

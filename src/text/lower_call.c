@@ -39,6 +39,8 @@ static const struct {
     const char *text, *hint;
 } foreign_functions[] = {
     {"mean", "write `sum(t) / N`"},
+    {"clamp", "write `minimum(maximum(t, low), high)`"},
+    {"clip", "write `minimum(maximum(t, low), high)`"},
     {"relu", "write `maximum(t, 0.0)`"},
     {"select", "write `where(condition, a, b)`"},
     {"pow", "write `x * x`, or `exp2(b * log2(a))`"},

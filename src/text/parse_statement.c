@@ -110,11 +110,23 @@ static text_statement *parse_if(text_parser *parser) {
     return statement;
 }
 
+/* NULL: no word of other languages. */
+static const char *word_alone_hint(const text_name *word) {
+    if (strcmp(word->text, "return") == 0)
+        return "a kernel returns nothing: it stores to its `out` parameters";
+    if (strcmp(word->text, "pass") == 0 || strcmp(word->text, "continue") == 0 ||
+        strcmp(word->text, "break") == 0)
+        return "a block may be empty, and a loop runs to its end";
+    return NULL;
+}
+
 static void reject_expression(text_parser *parser, const text_expression *expression) {
     base_diagnostic *item =
         base_diagnostics_add(parser->diagnostics, "expected-statement", expression->location,
                              "an expression alone is not a statement");
     item->expected = "`name = value` or `tensor[...] = value`";
+    if (expression->kind == TEXT_EXPRESSION_NAME)
+        item->hint = word_alone_hint(expression->name);
     if (parser->token.kind == TEXT_MARK_EQUAL ||
         (expression->kind == TEXT_EXPRESSION_BINARY && expression->operation == TEXT_OPERATOR_EQ))
         item->hint = "`=` assigns, `==` compares";
@@ -122,8 +134,8 @@ static void reject_expression(text_parser *parser, const text_expression *expres
 
 /* Two names side by side: the first is no statement here. */
 static const char *first_word_hint(const text_name *word) {
-    if (strcmp(word->text, "return") == 0)
-        return "a kernel returns nothing: it stores to its `out` parameters";
+    if (word_alone_hint(word) != NULL)
+        return word_alone_hint(word);
     if (strcmp(word->text, "while") == 0)
         return "the loop is `for k in 0..N { ... }`";
     return "a name is assigned without a declaration: `a = ...`";

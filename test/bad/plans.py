@@ -129,6 +129,24 @@ def check_edits(plan):
         case(f"{name}_is_not_printed", printed == result, printed)
 
 
+def check_what_is_said(plan):
+    """Every access that an axis no longer serves is told at once; what was found is what stands
+    there."""
+    narrower = plan.replace("lane 8 | slot 4 | step 32", "lane 4 | slot 4 | step 63")
+    result = emit(narrower)
+    accesses = re.findall(r"^access ", plan, re.MULTILINE)
+    case("every_width_that_does_not_fit", len(accesses) > 1 and result[1].count("[plan-width]") ==
+         result[1].count("expected: a power of two up to width 4\n") == len(accesses), result)
+    result = emit(plan.replace("step 32", "step 31"))
+    case("digits_that_do_not_fit", "found: lane 8 | slot 4 | step 31\n" in result[1] and
+         result[1].count("error:") == 1, result)
+    result = emit(re.sub(r"^(keep t +).*", r"\1registers", plan, flags=re.MULTILINE))
+    case("why_registers_do_not_hold_it", "found: registers\n" in result[1] and
+         "hint: registers hold what is made without a loop" in result[1], result)
+    result = emit(re.sub(r"^(keep e +).*", r"\1output x.0", plan, flags=re.MULTILINE))
+    case("why_an_output_does_not_hold_it", "found: output x.0\n" in result[1], result)
+
+
 def check_legal_edits(plan):
     """Choices that the kernel allows are obeyed."""
     for name, pattern, replacement in (

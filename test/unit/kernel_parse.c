@@ -188,6 +188,8 @@ static void habits_of_other_languages_have_hints(void **state) {
         {HEAD "a = where(b and c, d, e)\n}", "write `&`, with parentheses around comparisons"},
         {HEAD "if a { b = 1 } elif c { b = 2 }\n}", "write `else if`"},
         {HEAD "return a\n}", "a kernel returns nothing: it stores to its `out` parameters"},
+        {HEAD "return\n}", "a kernel returns nothing: it stores to its `out` parameters"},
+        {HEAD "for k in 0..4 { break }\n}", "a block may be empty, and a loop runs to its end"},
         {HEAD "var a = 1\n}", "a name is assigned without a declaration: `a = ...`"},
         {HEAD "a = 1\n + 2\n}",
          "an expression that goes on in the next line stands in parentheses"},
