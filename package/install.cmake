@@ -2,6 +2,7 @@
 #
 #   bin/croft    include/croft.h    lib/libcroft.{a,so}    lib/pkgconfig/croft.pc    lib/cmake/croft/
 #   share/man/man1/croft.1    share/bash-completion/completions/croft
+#   share/doc/croft/{README.md,LICENSE,docs/,examples/}    the pages with their links to each other
 #
 # Nothing installed names the folder that it is in: the whole can be moved.
 include(GNUInstallDirs)
@@ -24,6 +25,10 @@ if(TARGET croft)
   install(FILES package/croft.bash RENAME croft
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
+install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.json")
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.croft")
 
 configure_package_config_file(package/croft-config.cmake.in package/croft-config.cmake
   INSTALL_DESTINATION ${CROFT_CONFIG_FOLDER} NO_SET_AND_CHECK_MACRO)

@@ -57,7 +57,10 @@ def check_page(commands, options, machines):
     check("page_has_every_command", verbs == commands, f"{sorted(verbs ^ commands)}")
     words = set(re.findall(r"[\w-]+", page))
     check("page_has_every_machine", machines <= words, f"{sorted(machines - words)}")
-    for name in ("ENVIRONMENT", "EXIT STATUS", "EXAMPLES"):
+    named = set(re.findall(r"^\.Pa (\S+\.md)$", page, re.MULTILINE))
+    lost = [name for name in named if not (ROOT / "docs" / name).is_file()]
+    check("page_names_pages_that_there_are", named and not lost, f"{lost}")
+    for name in ("ENVIRONMENT", "EXIT STATUS", "EXAMPLES", "SEE ALSO"):
         check(f"page_has_{name.lower().replace(' ', '_')}", f"\n.Sh {name}\n" in page)
 
 

@@ -27,6 +27,11 @@ FILES = {"bin/croft", "include/croft.h", "share/man/man1/croft.1",
          "LIBRARIES/cmake/croft/croft-config-version.cmake",
          "LIBRARIES/cmake/croft/croft-targets.cmake",
          "LIBRARIES/cmake/croft/croft-targets-release.cmake"}
+PAGES = [path.relative_to(ROOT) for path in (ROOT / "README.md", ROOT / "LICENSE",
+                                             *(ROOT / "docs").rglob("*.md"),
+                                             *(ROOT / "docs").rglob("*.json"),
+                                             *(ROOT / "examples").glob("*.croft"))]
+FILES |= {f"share/doc/croft/{page}" for page in PAGES}
 PRINTED = re.compile(r"rows 4096, right, threads 3\nunknown-name wrong:3:29\n"
                      r"wrong:3:29: error: unknown name `factor`.*\^{6}\n.*\n  hint: .*\n",
                      re.DOTALL)
