@@ -105,7 +105,11 @@ static const machine *target_machine(const cli_options *options) {
         return machine_find(options->runs_on);
     if (strcmp(target, machine_host()->target) == 0)
         return machine_host();
-    return strcmp(target, "cuda") == 0 ? machine_find("sm_90") : NULL;
+    const machine *newest = NULL;
+    for (int i = 0; machine_at(i) != NULL; i++)
+        if (strcmp(machine_at(i)->target, target) == 0)
+            newest = machine_at(i);
+    return newest;
 }
 
 /* A plan for another kind of machine is written for the registers of this one. */

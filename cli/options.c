@@ -99,7 +99,7 @@ void cli_options_usage(FILE *out) {
         "  -o FILE              emit, plan, explain, opt and layout: into a file. emit for a cpu\n"
         "                       into NAME.c: a function for other programs, with NAME.h\n"
         "\n"
-        "machines: cpu-avx512 cpu-avx2 cpu-neon cpu-baseline sm_80 sm_90 m1 m4\n"
+        "machines: cpu-avx512 cpu-avx2 cpu-neon cpu-baseline sm_80 sm_90 opencl m1 m4\n"
         "\n"
         "exit codes: 0 fine, 1 a check failed, 2 usage, 3 kernel, arguments or plan refused,\n"
         "4 file, compiler, device or memory\n",

@@ -11,6 +11,9 @@
  *          128 bytes of shared memory. `barrier` is no documented number: the part of a
  *          write-barrier-read round trip (about 20 cycles each for the access and the barrier) that
  *          is taken not to be hidden; 16 makes scratch overtake shuffles at about 8 registers.
+ *   opencl any device of OpenCL 1.2, of which nothing is known: numbers of the same shape as
+ *          cuda's, which say no more than that every shuffle is a store and a load of scratch with
+ *          two barriers, so that scratch is the cheaper way to move more than one register.
  *   metal  no maker's numbers: the same shape, a shuffle twice as dear; 32 banks assumed.
  *   cpu    a shuffle is one permute of a register, a select one blend; a scratch access is one
  *          scalar access for each lane (gathers and scatters are no faster), there are no banks and
@@ -25,6 +28,7 @@
  *          roof of memory with 6.3.
  *   sm_80  an A100 of 40 GB. Documented: 108 multiprocessors of 64 lanes, 164 of 192 KiB, 40 MB of
  *          L2, 1.41 GHz, 1.555 TB/s. ESTIMATES: nine tenths of that, 4 TB/s of the L2, 600 ns.
+ *   opencl nothing is known of the device: local memory of 32 KiB is what full profile promises.
  *   m1, m4 the GPUs of 8 and 10 cores of 128 lanes. Documented: 68.25 and 120 GB/s. What the maker
  *          does not say is not known here.
  *   cpu    two cores, those that were measured.
@@ -212,6 +216,22 @@ static const machine machines[] = {
                   .memory_bandwidth = 4.68e12,
                   .clock = 1.98e9,
                   .latency_seconds = 600e-9}},
+    {.name = "opencl",
+     .target = "opencl",
+     .subgroup = 32,
+     .compiler_flags = "",
+     .lanes_limit = 1024,
+     .row_subgroups = 8,
+     .scratch_bytes = KIB(32),
+     .costs = {.shuffle = 34,
+               .select = 1,
+               .store = 1,
+               .load = 1,
+               .wave = 1,
+               .barrier = 16,
+               .banks = 32,
+               .scratch_bytes = KIB(32)},
+     .capacity = {0}},
     {.name = "m1",
      .target = "metal",
      .subgroup = 32,

@@ -277,6 +277,7 @@ void target_gpu_emit(base_arena *arena, const ir_module *const *modules, int cou
             base_text_format(&kernels, "\n/* plan %016llx */\n",
                              (unsigned long long)modules[i]->plan_hash);
     }
+    base_text_string(&out, spelling->before_all);
     target_names_scan(&used, kernels.bytes);
     target_gpu_prelude(&out, spelling, &used, &written);
     base_text_string(&out, kernels.bytes);

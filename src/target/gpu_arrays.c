@@ -32,14 +32,15 @@ static bool goes_through_scratch(void *state, ir_op *op) {
     return !*goes;
 }
 
-/* Scratch for exchanges that do not stay among threads that exchange registers: an element of each
- * thread. */
-static int64_t exchange_bytes(const ir_module *module, int lock_step) {
+/* A piece of scratch for exchanges that do not stay among threads that exchange registers: an
+ * element of each thread. */
+static int64_t exchange_bytes(const ir_module *module, const target_gpu_spelling *spelling) {
     bool goes = false;
-    if (ir_module_subgroup_lanes(module) <= lock_step)
+    if (ir_module_subgroup_lanes(module) <= spelling->lock_step)
         return 0;
     ir_region_walk((ir_region *)&module->body, goes_through_scratch, &goes);
-    return goes ? 8 * (int64_t)module->lanes : 0;
+    int64_t bytes = goes ? 8 * (int64_t)module->lanes : 0;
+    return (bytes + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
 }
 
 typedef struct scratch_sum {
@@ -55,8 +56,8 @@ static bool add_scratch(void *state, ir_op *op) {
     return sum->bytes >= 0;
 }
 
-int64_t target_gpu_scratch_bytes(const ir_module *module, int lock_step) {
-    scratch_sum sum = {module, exchange_bytes(module, lock_step)};
+int64_t target_gpu_scratch_bytes(const ir_module *module, const target_gpu_spelling *spelling) {
+    scratch_sum sum = {module, spelling->exchanges * exchange_bytes(module, spelling)};
     ir_region_walk((ir_region *)&module->body, add_scratch, &sum);
     return sum.bytes;
 }
@@ -125,9 +126,9 @@ void target_gpu_find_arrays(target_emitter *emitter) {
         target_emit_alias(emitter, array,
                           target_emit_fresh(emitter, array->name != NULL ? array->name : wanted));
     }
-    gpu->scratch_bytes = target_gpu_scratch_bytes(module, gpu->spelling->lock_step);
-    if (exchange_bytes(module, gpu->spelling->lock_step) > 0)
-        gpu->exchange = target_emit_fresh(emitter, "exchange");
+    gpu->scratch_bytes = target_gpu_scratch_bytes(module, gpu->spelling);
+    for (int i = 0; exchange_bytes(module, gpu->spelling) > 0 && i < gpu->spelling->exchanges; i++)
+        gpu->exchange[i] = target_emit_fresh(emitter, "exchange");
 }
 
 int64_t target_gpu_launch_scratch(target_emitter *emitter) {
@@ -138,11 +139,14 @@ int64_t target_gpu_launch_scratch(target_emitter *emitter) {
 static void declare_scratch(const target_gpu *gpu, base_text *out) {
     const ir_module *module = gpu->emitter.module;
     const char *space = gpu->spelling->scratch_space;
-    int64_t at = exchange_bytes(module, gpu->spelling->lock_step);
+    int64_t at = 0;
     gpu->spelling->scratch(&gpu->emitter, gpu->scratch_bytes, out);
-    if (gpu->exchange != NULL)
-        base_text_format(out, "    %s%s *const %s = scratch;\n", space, gpu->spelling->byte,
-                         gpu->exchange);
+    for (int i = 0; i < TARGET_GPU_EXCHANGES && gpu->exchange[i] != NULL; i++) {
+        base_text_format(out, "    %s%s *const %s = scratch", space, gpu->spelling->byte,
+                         gpu->exchange[i]);
+        base_text_format(out, at > 0 ? " + %lld;\n" : ";\n", (long long)at);
+        at += exchange_bytes(module, gpu->spelling);
+    }
     for (int64_t i = 0; i < gpu->array_count; i++) {
         const ir_op *op = gpu->arrays[i];
         if (op->opcode != IR_SCRATCH)

@@ -19,11 +19,14 @@
 #include "target/emitter_internal.h"
 #include "target/prelude_internal.h"
 
+enum { TARGET_GPU_EXCHANGES = 2 };
+
 typedef struct target_gpu_spelling {
     const char *infinity, *nan; /* of f32, as expressions */
     const char *const *words;   /* of the language, which no value may have as its name */
     const target_prelude_row *prelude;
     int64_t prelude_rows;
+    const char *before_all; /* behind the comment in front; "": nothing */
     /* Before the type of what a pointer points to: of tensors and the workspace; of scratch. */
     const char *tensor_space, *scratch_space;
     const char *byte;           /* the type of a byte of memory */
@@ -31,7 +34,9 @@ typedef struct target_gpu_spelling {
     const char *workspace;      /* where that of the first group begins */
     /* Functions of the language: the same bits, and how many are set. */
     const char *f32_from_i32, *f32_from_u32, *i32_from_f32, *u32_from_f32, *popcount;
-    int lock_step;            /* threads that exchange registers; 1: none do */
+    int lock_step; /* threads that exchange registers; 1: none do */
+    int exchanges; /* pieces of scratch through which the others exchange in turn, 1 or 2: two need
+                      one wait for each exchange, where they follow each other */
     int64_t scratch_declared; /* bytes of scratch that a text declares; past it the launch gives */
     bool streams;             /* there are loads and stores that leave the caches first */
 
@@ -77,11 +82,13 @@ typedef struct target_gpu {
     int64_t number_count, number_capacity;
     const ir_op **arrays; /* private and scratch */
     int64_t array_count, array_capacity;
-    int64_t scratch_bytes; /* of all scratch, that of exchanges included */
-    const char *exchange;  /* scratch through which values go from lane to lane; NULL */
-    bool *loaded;          /* by value number: tensors that some load reads */
-    bool *stored;          /* tensors that some store writes */
-    bool one_thread;       /* planned for lanes that follow each other op by op, in memory too */
+    int64_t scratch_bytes;                      /* of all scratch, that of exchanges included */
+    const char *exchange[TARGET_GPU_EXCHANGES]; /* the pieces; NULL: no value goes that way */
+    int64_t exchange_count;                     /* so far */
+    const ir_region *exchanged;                 /* where the last one stands */
+    bool *loaded;                               /* by value number: tensors that some load reads */
+    bool *stored;                               /* tensors that some store writes */
+    bool one_thread; /* planned for lanes that follow each other op by op, in memory too */
 } target_gpu;
 
 target_gpu *target_gpu_of(target_emitter *emitter);
@@ -193,7 +200,7 @@ void target_gpu_declare_arrays(target_emitter *emitter, base_text *out);
 const layout_extent *target_gpu_workspace(const ir_module *module, bool *fits);
 /* Bytes of all scratch arrays, each aligned, and of exchanges; -1: not known, or too many to count.
  */
-int64_t target_gpu_scratch_bytes(const ir_module *module, int lock_step);
+int64_t target_gpu_scratch_bytes(const ir_module *module, const target_gpu_spelling *spelling);
 /* The part of it that the launch gives. */
 int64_t target_gpu_launch_scratch(target_emitter *emitter);
 void target_gpu_pull(target_emitter *emitter, const ir_op *op);

@@ -40,9 +40,25 @@ static const char *supports_array(const ir_module *module, const ir_op *op, cons
         return "the private arrays of a group leave 64 bits";
     if (op->opcode != IR_SCRATCH)
         return NULL;
-    int64_t bytes = target_gpu_scratch_bytes(module, spelling->lock_step);
+    int64_t bytes = target_gpu_scratch_bytes(module, spelling);
     if (bytes < 0 || bytes > on->scratch_bytes)
         return "the scratch of a group is more than the machine has";
+    return NULL;
+}
+
+/* All lanes of a team come to where they meet: what stands around it goes by uniforms. (The
+ * verifier sees to it; a barrier that some do not come to would stop the group for ever.) */
+static const char *supports_meeting(const ir_op *op) {
+    bool meets = op->opcode == IR_SYNC || op->opcode == IR_COMBINE || op->opcode == IR_SHUFFLE;
+    const ir_op *around = meets ? op->parent->owner : NULL;
+    for (; around != NULL; around = around->parent->owner) {
+        int controls = around->opcode == IR_FOR ? 3 : around->opcode == IR_IF ? 1 : 0;
+        bool alike = around->opcode != IR_WHEN;
+        for (int i = 0; i < controls && i < around->operand_count; i++)
+            alike = alike && around->operands[i]->type.form == IR_FORM_UNIFORM;
+        if (!alike)
+            return "lanes meet under a condition that is not known to be alike in all of them";
+    }
     return NULL;
 }
 
@@ -53,6 +69,8 @@ const char *target_gpu_supports(const ir_module *module, const ir_op *op, const 
         reason = supports_team(module, on, spelling);
     if (reason == NULL)
         reason = supports_array(module, op, on, spelling);
+    if (reason == NULL)
+        reason = supports_meeting(op);
     if (reason != NULL)
         return reason;
     return target_supports_op(op, module->cluster > 1,

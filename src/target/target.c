@@ -8,6 +8,7 @@
  * Whatever passes here, the emitter writes without a further look.
  */
 #include "target/cuda_internal.h"
+#include "target/opencl_internal.h"
 
 #include <string.h>
 
@@ -56,7 +57,7 @@ static const target target_cpu = {.name = "cpu",
                                   .ignores_policy = target_c_ignores_policy,
                                   .emit = target_c_emit};
 
-static const target *const targets[] = {&target_cpu, &target_cuda};
+static const target *const targets[] = {&target_cpu, &target_cuda, &target_opencl};
 
 enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };
 

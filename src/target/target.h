@@ -18,7 +18,7 @@ typedef struct target_source {
 } target_source;
 
 typedef struct target {
-    const char *name; /* cpu, cuda */
+    const char *name; /* cpu, cuda, opencl */
     /* Its text is better where a module has conditions (layout/condition.h). */
     bool uses_conditions;
     /* NULL when the target can run the op on the machine; else the reason. */

@@ -103,7 +103,7 @@ def check_words():
 
 def check_another_machine():
     """Without a target a GPU's plan runs on this cpu."""
-    for machine in ("sm_90", "m1", "cpu-baseline"):
+    for machine in ("sm_90", "m1", "opencl", "cpu-baseline"):
         result = croft("run", "examples/softmax.croft", "x=randn:3x100", "y=/dev/null", "--machine",
                        machine, "--check")
         case(f"run_planned_for_{machine}", result.code == 0 and "check y: ok" in result.out, result)
@@ -111,7 +111,8 @@ def check_another_machine():
 
 def check_machines():
     """A machine whose target this build does not have is planned for, and refused beyond that."""
-    for machine, target in (("sm_80", None), ("sm_90", None), ("m1", "metal"), ("m4", "metal")):
+    for machine, target in (("sm_80", None), ("sm_90", None), ("opencl", None), ("m1", "metal"),
+                            ("m4", "metal")):
         choice = ["--machine", machine]
         plan = croft("plan", SOFTMAX, *choice)
         case(f"{machine}_plans", plan.code == 0 and f"machine {machine}\n" in plan.out, plan)
@@ -124,8 +125,10 @@ def check_machines():
              refused.code == 3 and said in refused.err and "not-supported" in refused.err
              and not refused.out), refused)
         emitted = croft("emit", SOFTMAX, *choice) if not target else None
-        head = "__global__ void __launch_bounds__(256 GROUPS)\ncroft_softmax("
-        case(f"{machine}_emits_cuda", emitted is None or (emitted.code == 0
+        head = ("__global__ void __launch_bounds__(256 GROUPS)\ncroft_softmax("
+                if machine != "opencl" else
+                "__kernel __attribute__((reqd_work_group_size(320, 1, 1))) void\ncroft_softmax(")
+        case(f"{machine}_emits_its_language", emitted is None or (emitted.code == 0
              and head in emitted.out), emitted)
     unknown = croft("plan", SOFTMAX, "--machine", "sm_1")
     case("unknown_machines_are_refused", unknown.code == 2 and "sm_90" in unknown.err, unknown)

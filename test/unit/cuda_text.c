@@ -1,23 +1,6 @@
 /* What the cuda text says of single ops: masks of lanes, order in reductions, packs with their
  * alignment, limits of 32 bits, scratch beyond what a text may declare, and what is refused. */
-#include "target/target.h"
-#include "text/ir_parse.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-typedef struct text_case {
-    int lanes, subgroup;
-    const char *body;
-    const char *says[4]; /* all of them */
-    const char * not ;   /* NULL: nothing */
-} text_case;
+#include "dialect_text.h"
 
 #define LOAD  "%t = load %x[lane*1 + subgroup*32] : f32(1)\n"
 #define STORE "store %y[lane*1 + subgroup*32], %r injective\n"
@@ -113,37 +96,16 @@ static const text_case cases[] = {
      "__syncthreads"},
 };
 
-static ir_module *parse(base_arena *arena, const text_case *c) {
-    base_text text;
-    base_text_init(&text, arena);
-    base_text_format(&text,
-                     "kernel @k(%%x: in f32[4096], %%y: inout f32[4096]) level thread\n  team %d\n"
-                     "  subgroup %d\n  machine \"sm_90\"\n  groups 1\n{\n%s}\n",
-                     c->lanes, c->subgroup, c->body);
-    base_diagnostics diagnostics;
-    base_diagnostics_init(&diagnostics, arena);
-    base_source *source = BASE_NEW(arena, base_source);
-    *source = (base_source){.name = "k.ir", .text = text.bytes, .length = (size_t)text.length};
-    ir_module *module = text_ir_parse(arena, source, &diagnostics);
-    if (module == NULL)
-        fail_msg("%s: %s", text.bytes, diagnostics.items[0].message);
-    return module;
-}
-
 static void ops_say_what_they_should(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         base_arena arena;
         jmp_buf exhausted;
         base_arena_init(&arena, base_allocator_default(), &exhausted);
-        const ir_module *module = parse(&arena, &cases[i]);
+        const ir_module *module = text_case_parse(&arena, &cases[i]);
         target_source source =
             target_emit(target_find("cuda"), &arena, module, machine_find("sm_90"));
-        for (int s = 0; s < 4 && cases[i].says[s] != NULL; s++)
-            if (strstr(source.text, cases[i].says[s]) == NULL)
-                fail_msg("`%s` is not in\n%s", cases[i].says[s], source.text);
-        if (cases[i].not != NULL && strstr(source.text, cases[i].not ) != NULL)
-            fail_msg("`%s` is in\n%s", cases[i].not, source.text);
+        text_case_check(&cases[i], &source);
         bool given = strstr(source.text, "extern __shared__") != NULL;
         assert_int_equal(source.scratch_bytes, given ? 80000 : 0);
         assert_int_equal(source.threads, (cases[i].lanes + 31) / 32 * 32);
@@ -153,12 +115,7 @@ static void ops_say_what_they_should(void **state) {
 }
 
 static const char *refusal(const ir_module *module, const char *name) {
-    for (const ir_op *op = module->body.first; op != NULL; op = op->next) {
-        const char *reason = target_find("cuda")->supports(module, op, machine_find(name));
-        if (reason != NULL)
-            return reason;
-    }
-    return NULL;
+    return text_case_refusal(&module->body, module, target_find("cuda"), name);
 }
 
 static void what_a_machine_lacks_is_refused(void **state) {
@@ -166,7 +123,7 @@ static void what_a_machine_lacks_is_refused(void **state) {
     base_arena arena;
     jmp_buf exhausted;
     base_arena_init(&arena, base_allocator_default(), &exhausted);
-    ir_module *module = parse(&arena, &cases[0]);
+    ir_module *module = text_case_parse(&arena, &cases[0]);
     assert_null(refusal(module, "sm_80"));
     assert_string_equal(refusal(module, "cpu-avx2"), "the machine is not one of cuda");
     module->cluster = 2;
@@ -179,7 +136,7 @@ static void what_a_machine_lacks_is_refused(void **state) {
     assert_non_null(strstr(refusal(module, "sm_90"), "more lanes than a group"));
     text_case large = {
         32, 32, "%s, %f = scratch 50000 : scratch f32[50000], token free\n", {0}, NULL};
-    module = parse(&arena, &large);
+    module = text_case_parse(&arena, &large);
     assert_null(refusal(module, "sm_90"));
     assert_string_equal(refusal(module, "sm_80"),
                         "the scratch of a group is more than the machine has");

@@ -536,7 +536,8 @@ static void other_machines_odd_subgroups_and_clusters_are_refused(void **state) 
     assert_null(target_find("cp"));
     assert_ptr_equal(target_at(0), cpu);
     assert_string_equal(target_at(1)->name, "cuda");
-    assert_null(target_at(2));
+    assert_string_equal(target_at(2)->name, "opencl");
+    assert_null(target_at(3));
     emit_fixture_end(&f);
 }
 

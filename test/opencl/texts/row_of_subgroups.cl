@@ -1,0 +1,346 @@
+/* Kernel softmax for opencl, 128 lanes in groups of 128. Includes nothing; groups of the
+ * grid are independent. Compile with -cl-std=CL1.2
+ * -cl-fp32-correctly-rounded-divide-sqrt. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+typedef float f32;
+typedef long i64;
+typedef ulong u64;
+typedef int i32;
+typedef uint u32;
+#define INLINE static inline
+
+INLINE i32 f32_as_i32(f32 a) {
+    return as_int(a);
+}
+INLINE f32 i32_as_f32(i32 a) {
+    return as_float(a);
+}
+INLINE i64 add_i64(i64 a, i64 b) {
+    return (i64)((u64)a + (u64)b);
+}
+INLINE i64 mul_i64(i64 a, i64 b) {
+    return (i64)((u64)a * (u64)b);
+}
+INLINE i32 shl_i32(i32 a, i32 b) {
+    return (i32)((u32)a << (b & 31));
+}
+INLINE f32 lesser_f32(f32 a, f32 b) {
+    return a < b ? a : b;
+}
+INLINE f32 greater_f32(f32 a, f32 b) {
+    return a > b ? a : b;
+}
+INLINE f32 maximum_f32(f32 a, f32 b) {
+    return a > b || a != a ? a : b;
+}
+INLINE f32 fma_f32(f32 a, f32 b, f32 c) {
+    return fma(a, b, c);
+}
+
+typedef struct {
+    i64 words[6];
+    i64 first;
+} croft_words;
+
+__kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
+croft_softmax(__global const f32 *x, __global f32 *y, __global uchar *workspace, const croft_words arguments) {
+    const i64 x_stride0 = arguments.words[2];
+    const i64 y_stride0 = arguments.words[4];
+    const i32 thread = (i32)(get_local_id(0) & 127);
+    const i32 lane = thread & 31;
+    const i32 subgroup = thread >> 5;
+    __local uchar scratch[2080] __attribute__((aligned(16)));
+    __local uchar *const exchange = scratch;
+    __local uchar *const exchange2 = scratch + 1024;
+    __local f32 *const cells = (__local f32 *)(scratch + 2048);
+    __local f32 *const cells2 = (__local f32 *)(scratch + 2064);
+    const i64 group = arguments.first + get_group_id(0);
+    // examples/softmax.croft:4   t = f32(x[row, :])
+    const i64 x_at = group * x_stride0;
+    const f32 t_0 = x[x_at + thread];
+    const f32 t_1 = x[x_at + thread + 128];
+    const f32 t_2 = x[x_at + thread + 256];
+    const f32 t_3 = x[x_at + thread + 384];
+    // examples/softmax.croft:5   e = exp(t - max(t))
+    const f32 v_0 = maximum_f32((-as_float(0x7f800000)), t_0);
+    const f32 v_1 = maximum_f32((-as_float(0x7f800000)), t_1);
+    const f32 v_2 = maximum_f32((-as_float(0x7f800000)), t_2);
+    const f32 v_3 = maximum_f32((-as_float(0x7f800000)), t_3);
+    const f32 v2_0 = maximum_f32(v_0, v_2);
+    const f32 v2_1 = maximum_f32(v_1, v_3);
+    // examples/softmax.croft:4   t = f32(x[row, :])
+    const i64 x_at2 = group * x_stride0 + 512;
+    const f32 t2_0 = x[x_at2 + thread];
+    const f32 t2_1 = x[x_at2 + thread + 128];
+    // examples/softmax.croft:5   e = exp(t - max(t))
+    const f32 v3_0 = maximum_f32(v2_0, t2_0);
+    const f32 v3_1 = maximum_f32(v2_1, t2_1);
+    const f32 max = maximum_f32(v3_0, v3_1);
+    // examples/softmax.croft:4   t = f32(x[row, :])
+    const f32 t3 = x[group * x_stride0 + 768 + thread];
+    // examples/softmax.croft:5   e = exp(t - max(t))
+    const f32 v4 = maximum_f32(max, t3);
+    // examples/softmax.croft:4   t = f32(x[row, :])
+    const f32 t4 = thread < 113 ? x[add_i64(mul_i64(group, x_stride0), 896) + thread] : 0.0f;
+    // examples/softmax.croft:5   e = exp(t - max(t))
+    const i64 v5 = thread;
+    const i32 v6 = (i32)v5;
+    const bool v7 = v6 < 113;
+    const f32 v8 = v7 ? t4 : (-as_float(0x7f800000));
+    const f32 v9 = maximum_f32(v4, v8);
+    ((__local f32 *)exchange)[thread] = v9;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 max2_other16 = ((__local f32 *)exchange)[thread ^ 16];
+    const f32 max2_lanes16 = (lane & 16) != 0 ? maximum_f32(max2_other16, v9) : maximum_f32(v9, max2_other16);
+    ((__local f32 *)exchange2)[thread] = max2_lanes16;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 max2_other8 = ((__local f32 *)exchange2)[thread ^ 8];
+    const f32 max2_lanes8 = (lane & 8) != 0 ? maximum_f32(max2_other8, max2_lanes16) : maximum_f32(max2_lanes16, max2_other8);
+    ((__local f32 *)exchange)[thread] = max2_lanes8;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 max2_other4 = ((__local f32 *)exchange)[thread ^ 4];
+    const f32 max2_lanes4 = (lane & 4) != 0 ? maximum_f32(max2_other4, max2_lanes8) : maximum_f32(max2_lanes8, max2_other4);
+    ((__local f32 *)exchange2)[thread] = max2_lanes4;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 max2_other2 = ((__local f32 *)exchange2)[thread ^ 2];
+    const f32 max2_lanes2 = (lane & 2) != 0 ? maximum_f32(max2_other2, max2_lanes4) : maximum_f32(max2_lanes4, max2_other2);
+    ((__local f32 *)exchange)[thread] = max2_lanes2;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 max2_other1 = ((__local f32 *)exchange)[thread ^ 1];
+    const f32 max2_lanes1 = (lane & 1) != 0 ? maximum_f32(max2_other1, max2_lanes2) : maximum_f32(max2_lanes2, max2_other1);
+    const f32 max2 = max2_lanes1;
+    if (lane < 1) cells[subgroup] = max2;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 cells3_0 = cells[0];
+    const f32 cells3_1 = cells[1];
+    const f32 cells3_2 = cells[2];
+    const f32 cells3_3 = cells[3];
+    const f32 max3_0 = maximum_f32(cells3_0, cells3_2);
+    const f32 max3_1 = maximum_f32(cells3_1, cells3_3);
+    const f32 max3 = maximum_f32(max3_0, max3_1);
+    const f32 v10 = max3;
+    const f32 v11_0 = t_0 - v10;
+    const f32 v11_1 = t_1 - v10;
+    const f32 v11_2 = t_2 - v10;
+    const f32 v11_3 = t_3 - v10;
+    const f32 v12_0 = greater_f32((-104.0f), v11_0);
+    const f32 v12_1 = greater_f32((-104.0f), v11_1);
+    const f32 v12_2 = greater_f32((-104.0f), v11_2);
+    const f32 v12_3 = greater_f32((-104.0f), v11_3);
+    const f32 v13_0 = lesser_f32(89.0f, v12_0);
+    const f32 v13_1 = lesser_f32(89.0f, v12_1);
+    const f32 v13_2 = lesser_f32(89.0f, v12_2);
+    const f32 v13_3 = lesser_f32(89.0f, v12_3);
+    const f32 v14_0 = fma_f32(v13_0, 0x1.715476p-1f, 0x1.8000fep+23f);
+    const f32 v14_1 = fma_f32(v13_1, 0x1.715476p-1f, 0x1.8000fep+23f);
+    const f32 v14_2 = fma_f32(v13_2, 0x1.715476p-1f, 0x1.8000fep+23f);
+    const f32 v14_3 = fma_f32(v13_3, 0x1.715476p-1f, 0x1.8000fep+23f);
+    const f32 v15_0 = v14_0 - 0x1.8000fep+23f;
+    const f32 v15_1 = v14_1 - 0x1.8000fep+23f;
+    const f32 v15_2 = v14_2 - 0x1.8000fep+23f;
+    const f32 v15_3 = v14_3 - 0x1.8000fep+23f;
+    const i32 v16_0 = f32_as_i32(v14_0);
+    const i32 v16_1 = f32_as_i32(v14_1);
+    const i32 v16_2 = f32_as_i32(v14_2);
+    const i32 v16_3 = f32_as_i32(v14_3);
+    const i32 v17_0 = shl_i32(v16_0, 23);
+    const i32 v17_1 = shl_i32(v16_1, 23);
+    const i32 v17_2 = shl_i32(v16_2, 23);
+    const i32 v17_3 = shl_i32(v16_3, 23);
+    const f32 v18_0 = i32_as_f32(v17_0);
+    const f32 v18_1 = i32_as_f32(v17_1);
+    const f32 v18_2 = i32_as_f32(v17_2);
+    const f32 v18_3 = i32_as_f32(v17_3);
+    const f32 v19_0 = fma_f32(v15_0, (-0x1.62e43p+0f), v13_0);
+    const f32 v19_1 = fma_f32(v15_1, (-0x1.62e43p+0f), v13_1);
+    const f32 v19_2 = fma_f32(v15_2, (-0x1.62e43p+0f), v13_2);
+    const f32 v19_3 = fma_f32(v15_3, (-0x1.62e43p+0f), v13_3);
+    const f32 v20_0 = fma_f32(v15_0, 0x1.05c61p-28f, v19_0);
+    const f32 v20_1 = fma_f32(v15_1, 0x1.05c61p-28f, v19_1);
+    const f32 v20_2 = fma_f32(v15_2, 0x1.05c61p-28f, v19_2);
+    const f32 v20_3 = fma_f32(v15_3, 0x1.05c61p-28f, v19_3);
+    const f32 v21_0 = fma_f32(0x1.9baedap-13f, v20_0, 0x1.71bf66p-10f);
+    const f32 v21_1 = fma_f32(0x1.9baedap-13f, v20_1, 0x1.71bf66p-10f);
+    const f32 v21_2 = fma_f32(0x1.9baedap-13f, v20_2, 0x1.71bf66p-10f);
+    const f32 v21_3 = fma_f32(0x1.9baedap-13f, v20_3, 0x1.71bf66p-10f);
+    const f32 v22_0 = fma_f32(v21_0, v20_0, 0x1.1126dap-7f);
+    const f32 v22_1 = fma_f32(v21_1, v20_1, 0x1.1126dap-7f);
+    const f32 v22_2 = fma_f32(v21_2, v20_2, 0x1.1126dap-7f);
+    const f32 v22_3 = fma_f32(v21_3, v20_3, 0x1.1126dap-7f);
+    const f32 v23_0 = fma_f32(v22_0, v20_0, 0x1.5549eep-5f);
+    const f32 v23_1 = fma_f32(v22_1, v20_1, 0x1.5549eep-5f);
+    const f32 v23_2 = fma_f32(v22_2, v20_2, 0x1.5549eep-5f);
+    const f32 v23_3 = fma_f32(v22_3, v20_3, 0x1.5549eep-5f);
+    const f32 v24_0 = fma_f32(v23_0, v20_0, 0x1.555514p-3f);
+    const f32 v24_1 = fma_f32(v23_1, v20_1, 0x1.555514p-3f);
+    const f32 v24_2 = fma_f32(v23_2, v20_2, 0x1.555514p-3f);
+    const f32 v24_3 = fma_f32(v23_3, v20_3, 0x1.555514p-3f);
+    const f32 v25_0 = fma_f32(v24_0, v20_0, 0x1.00000cp-1f);
+    const f32 v25_1 = fma_f32(v24_1, v20_1, 0x1.00000cp-1f);
+    const f32 v25_2 = fma_f32(v24_2, v20_2, 0x1.00000cp-1f);
+    const f32 v25_3 = fma_f32(v24_3, v20_3, 0x1.00000cp-1f);
+    const f32 v26_0 = fma_f32(v25_0, v20_0, 1.0f);
+    const f32 v26_1 = fma_f32(v25_1, v20_1, 1.0f);
+    const f32 v26_2 = fma_f32(v25_2, v20_2, 1.0f);
+    const f32 v26_3 = fma_f32(v25_3, v20_3, 1.0f);
+    const f32 v27_0 = fma_f32(v26_0, v20_0, 1.0f);
+    const f32 v27_1 = fma_f32(v26_1, v20_1, 1.0f);
+    const f32 v27_2 = fma_f32(v26_2, v20_2, 1.0f);
+    const f32 v27_3 = fma_f32(v26_3, v20_3, 1.0f);
+    const f32 v28_0 = v27_0 * v18_0;
+    const f32 v28_1 = v27_1 * v18_1;
+    const f32 v28_2 = v27_2 * v18_2;
+    const f32 v28_3 = v27_3 * v18_3;
+    const f32 e_0 = v28_0 * v18_0;
+    const f32 e_1 = v28_1 * v18_1;
+    const f32 e_2 = v28_2 * v18_2;
+    const f32 e_3 = v28_3 * v18_3;
+    // examples/softmax.croft:6   y[row, :] = e / sum(e)
+    const f32 v29_0 = 0.0f + e_0;
+    const f32 v29_1 = 0.0f + e_1;
+    const f32 v29_2 = 0.0f + e_2;
+    const f32 v29_3 = 0.0f + e_3;
+    const f32 v30_0 = v29_0 + v29_2;
+    const f32 v30_1 = v29_1 + v29_3;
+    // examples/softmax.croft:5   e = exp(t - max(t))
+    const f32 v31_0 = t2_0 - v10;
+    const f32 v31_1 = t2_1 - v10;
+    const f32 v32_0 = greater_f32((-104.0f), v31_0);
+    const f32 v32_1 = greater_f32((-104.0f), v31_1);
+    const f32 v33_0 = lesser_f32(89.0f, v32_0);
+    const f32 v33_1 = lesser_f32(89.0f, v32_1);
+    const f32 v34_0 = fma_f32(v33_0, 0x1.715476p-1f, 0x1.8000fep+23f);
+    const f32 v34_1 = fma_f32(v33_1, 0x1.715476p-1f, 0x1.8000fep+23f);
+    const f32 v35_0 = v34_0 - 0x1.8000fep+23f;
+    const f32 v35_1 = v34_1 - 0x1.8000fep+23f;
+    const i32 v36_0 = f32_as_i32(v34_0);
+    const i32 v36_1 = f32_as_i32(v34_1);
+    const i32 v37_0 = shl_i32(v36_0, 23);
+    const i32 v37_1 = shl_i32(v36_1, 23);
+    const f32 v38_0 = i32_as_f32(v37_0);
+    const f32 v38_1 = i32_as_f32(v37_1);
+    const f32 v39_0 = fma_f32(v35_0, (-0x1.62e43p+0f), v33_0);
+    const f32 v39_1 = fma_f32(v35_1, (-0x1.62e43p+0f), v33_1);
+    const f32 v40_0 = fma_f32(v35_0, 0x1.05c61p-28f, v39_0);
+    const f32 v40_1 = fma_f32(v35_1, 0x1.05c61p-28f, v39_1);
+    const f32 v41_0 = fma_f32(0x1.9baedap-13f, v40_0, 0x1.71bf66p-10f);
+    const f32 v41_1 = fma_f32(0x1.9baedap-13f, v40_1, 0x1.71bf66p-10f);
+    const f32 v42_0 = fma_f32(v41_0, v40_0, 0x1.1126dap-7f);
+    const f32 v42_1 = fma_f32(v41_1, v40_1, 0x1.1126dap-7f);
+    const f32 v43_0 = fma_f32(v42_0, v40_0, 0x1.5549eep-5f);
+    const f32 v43_1 = fma_f32(v42_1, v40_1, 0x1.5549eep-5f);
+    const f32 v44_0 = fma_f32(v43_0, v40_0, 0x1.555514p-3f);
+    const f32 v44_1 = fma_f32(v43_1, v40_1, 0x1.555514p-3f);
+    const f32 v45_0 = fma_f32(v44_0, v40_0, 0x1.00000cp-1f);
+    const f32 v45_1 = fma_f32(v44_1, v40_1, 0x1.00000cp-1f);
+    const f32 v46_0 = fma_f32(v45_0, v40_0, 1.0f);
+    const f32 v46_1 = fma_f32(v45_1, v40_1, 1.0f);
+    const f32 v47_0 = fma_f32(v46_0, v40_0, 1.0f);
+    const f32 v47_1 = fma_f32(v46_1, v40_1, 1.0f);
+    const f32 v48_0 = v47_0 * v38_0;
+    const f32 v48_1 = v47_1 * v38_1;
+    const f32 e2_0 = v48_0 * v38_0;
+    const f32 e2_1 = v48_1 * v38_1;
+    // examples/softmax.croft:6   y[row, :] = e / sum(e)
+    const f32 v49_0 = v30_0 + e2_0;
+    const f32 v49_1 = v30_1 + e2_1;
+    const f32 sum = v49_0 + v49_1;
+    // examples/softmax.croft:5   e = exp(t - max(t))
+    const f32 v50 = t3 - v10;
+    const f32 v51 = greater_f32((-104.0f), v50);
+    const f32 v52 = lesser_f32(89.0f, v51);
+    const f32 v53 = fma_f32(v52, 0x1.715476p-1f, 0x1.8000fep+23f);
+    const f32 v54 = v53 - 0x1.8000fep+23f;
+    const i32 v55 = f32_as_i32(v53);
+    const i32 v56 = shl_i32(v55, 23);
+    const f32 v57 = i32_as_f32(v56);
+    const f32 v58 = fma_f32(v54, (-0x1.62e43p+0f), v52);
+    const f32 v59 = fma_f32(v54, 0x1.05c61p-28f, v58);
+    const f32 v60 = fma_f32(0x1.9baedap-13f, v59, 0x1.71bf66p-10f);
+    const f32 v61 = fma_f32(v60, v59, 0x1.1126dap-7f);
+    const f32 v62 = fma_f32(v61, v59, 0x1.5549eep-5f);
+    const f32 v63 = fma_f32(v62, v59, 0x1.555514p-3f);
+    const f32 v64 = fma_f32(v63, v59, 0x1.00000cp-1f);
+    const f32 v65 = fma_f32(v64, v59, 1.0f);
+    const f32 v66 = fma_f32(v65, v59, 1.0f);
+    const f32 v67 = v66 * v57;
+    const f32 e3 = v67 * v57;
+    // examples/softmax.croft:6   y[row, :] = e / sum(e)
+    const f32 v68 = sum + e3;
+    // examples/softmax.croft:5   e = exp(t - max(t))
+    const f32 v69 = t4 - v10;
+    const f32 v70 = greater_f32((-104.0f), v69);
+    const f32 v71 = lesser_f32(89.0f, v70);
+    const f32 v72 = fma_f32(v71, 0x1.715476p-1f, 0x1.8000fep+23f);
+    const f32 v73 = v72 - 0x1.8000fep+23f;
+    const i32 v74 = f32_as_i32(v72);
+    const i32 v75 = shl_i32(v74, 23);
+    const f32 v76 = i32_as_f32(v75);
+    const f32 v77 = fma_f32(v73, (-0x1.62e43p+0f), v71);
+    const f32 v78 = fma_f32(v73, 0x1.05c61p-28f, v77);
+    const f32 v79 = fma_f32(0x1.9baedap-13f, v78, 0x1.71bf66p-10f);
+    const f32 v80 = fma_f32(v79, v78, 0x1.1126dap-7f);
+    const f32 v81 = fma_f32(v80, v78, 0x1.5549eep-5f);
+    const f32 v82 = fma_f32(v81, v78, 0x1.555514p-3f);
+    const f32 v83 = fma_f32(v82, v78, 0x1.00000cp-1f);
+    const f32 v84 = fma_f32(v83, v78, 1.0f);
+    const f32 v85 = fma_f32(v84, v78, 1.0f);
+    const f32 v86 = v85 * v76;
+    const f32 e4 = v86 * v76;
+    // examples/softmax.croft:6   y[row, :] = e / sum(e)
+    const f32 v87 = v7 ? e4 : 0.0f;
+    const f32 v88 = v68 + v87;
+    ((__local f32 *)exchange2)[thread] = v88;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 sum2_other16 = ((__local f32 *)exchange2)[thread ^ 16];
+    const f32 sum2_lanes16 = v88 + sum2_other16;
+    ((__local f32 *)exchange)[thread] = sum2_lanes16;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 sum2_other8 = ((__local f32 *)exchange)[thread ^ 8];
+    const f32 sum2_lanes8 = sum2_lanes16 + sum2_other8;
+    ((__local f32 *)exchange2)[thread] = sum2_lanes8;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 sum2_other4 = ((__local f32 *)exchange2)[thread ^ 4];
+    const f32 sum2_lanes4 = sum2_lanes8 + sum2_other4;
+    ((__local f32 *)exchange)[thread] = sum2_lanes4;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 sum2_other2 = ((__local f32 *)exchange)[thread ^ 2];
+    const f32 sum2_lanes2 = sum2_lanes4 + sum2_other2;
+    ((__local f32 *)exchange2)[thread] = sum2_lanes2;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 sum2_other1 = ((__local f32 *)exchange2)[thread ^ 1];
+    const f32 sum2_lanes1 = sum2_lanes2 + sum2_other1;
+    const f32 sum2 = sum2_lanes1;
+    if (lane < 1) cells2[subgroup] = sum2;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 cells2_v2_0 = cells2[0];
+    const f32 cells2_v2_1 = cells2[1];
+    const f32 cells2_v2_2 = cells2[2];
+    const f32 cells2_v2_3 = cells2[3];
+    const f32 sum3_0 = cells2_v2_0 + cells2_v2_2;
+    const f32 sum3_1 = cells2_v2_1 + cells2_v2_3;
+    const f32 sum3 = sum3_0 + sum3_1;
+    const f32 v89 = sum3;
+    const f32 v90_0 = e_0 / v89;
+    const f32 v90_1 = e_1 / v89;
+    const f32 v90_2 = e_2 / v89;
+    const f32 v90_3 = e_3 / v89;
+    const i64 y_at = group * y_stride0;
+    y[y_at + thread] = v90_0;
+    y[y_at + thread + 128] = v90_1;
+    y[y_at + thread + 256] = v90_2;
+    y[y_at + thread + 384] = v90_3;
+    const f32 v91_0 = e2_0 / v89;
+    const f32 v91_1 = e2_1 / v89;
+    const i64 y_at2 = group * y_stride0 + 512;
+    y[y_at2 + thread] = v91_0;
+    y[y_at2 + thread + 128] = v91_1;
+    const f32 v92 = e3 / v89;
+    y[group * y_stride0 + 768 + thread] = v92;
+    const f32 v93 = e4 / v89;
+    if (thread < 113) y[add_i64(mul_i64(group, y_stride0), 896) + thread] = v93;
+}
+
+/* plan 5143258f412192a3 */

@@ -1,0 +1,215 @@
+/* Kernel softmax for opencl, 128 lanes in groups of 128. Includes nothing; groups of the
+ * grid are independent. Compile with -cl-std=CL1.2
+ * -cl-fp32-correctly-rounded-divide-sqrt. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+typedef float f32;
+typedef ushort f16; // bits
+typedef long i64;
+typedef ulong u64;
+typedef int i32;
+typedef uint u32;
+#define INLINE static inline
+
+INLINE i32 f32_as_i32(f32 a) {
+    return as_int(a);
+}
+INLINE f32 i32_as_f32(i32 a) {
+    return as_float(a);
+}
+INLINE f32 abs_f32(f32 a) {
+    return as_float(as_int(a) & 0x7fffffff);
+}
+INLINE i32 shl_i32(i32 a, i32 b) {
+    return (i32)((u32)a << (b & 31));
+}
+INLINE f32 lesser_f32(f32 a, f32 b) {
+    return a < b ? a : b;
+}
+INLINE f32 greater_f32(f32 a, f32 b) {
+    return a > b ? a : b;
+}
+INLINE f32 maximum_f32(f32 a, f32 b) {
+    return a > b || a != a ? a : b;
+}
+INLINE f32 fma_f32(f32 a, f32 b, f32 c) {
+    return fma(a, b, c);
+}
+INLINE f32 f32_from_f16(f16 a) {
+    return vload_half(0, (const half *)&a);
+}
+INLINE f16 f16_from_f32(f32 a) {
+    f16 r;
+    vstore_half_rte(a, 0, (half *)&r);
+    return r;
+}
+INLINE bool is_aligned(__global const void *p, i64 at, i32 size, i32 bytes) {
+    return (((u64)(uintptr_t)p + (u64)at * (u64)size) & (u64)(bytes - 1)) == 0;
+}
+
+typedef struct {
+    i64 words[6];
+    i64 first;
+} croft_words;
+
+__kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
+croft_softmax(__global const f16 *x, __global f16 *y, __global uchar *workspace, const croft_words arguments) {
+    const i64 x_stride0 = arguments.words[2];
+    const i64 y_stride0 = arguments.words[4];
+    const i32 thread = (i32)(get_local_id(0) & 127);
+    const i32 lane = thread & 31;
+    const i32 subgroup = thread >> 5;
+    const i32 at = thread * 2;
+    __local uchar scratch[2080] __attribute__((aligned(16)));
+    __local uchar *const exchange = scratch;
+    __local uchar *const exchange2 = scratch + 1024;
+    __local f32 *const cells = (__local f32 *)(scratch + 2048);
+    __local f32 *const cells2 = (__local f32 *)(scratch + 2064);
+    const i64 group = arguments.first + get_group_id(0);
+    // examples/softmax.croft:4   t = f32(x[row, :])
+    const i64 x_at = group * x_stride0;
+    f16 x2_0, x2_1;
+    const bool x_whole = is_aligned(x, x_at, 2, 4);
+    if (x_whole) {
+        const ushort2 pack = *(__global const ushort2 *)(x + (x_at + at));
+        x2_0 = pack.s0;
+        x2_1 = pack.s1;
+    } else {
+        x2_0 = x[x_at + at];
+        x2_1 = x[x_at + at + 1];
+    }
+    const f32 t_0 = f32_from_f16(x2_0);
+    const f32 t_1 = f32_from_f16(x2_1);
+    // examples/softmax.croft:5   e = exp(t - max(t))
+    const f32 v_0 = maximum_f32((-as_float(0x7f800000)), t_0);
+    const f32 v_1 = maximum_f32((-as_float(0x7f800000)), t_1);
+    const f32 max = maximum_f32(v_0, v_1);
+    ((__local f32 *)exchange)[thread] = max;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 max2_other16 = ((__local f32 *)exchange)[thread ^ 16];
+    const f32 max2_lanes16 = (lane & 16) != 0 ? maximum_f32(max2_other16, max) : maximum_f32(max, max2_other16);
+    ((__local f32 *)exchange2)[thread] = max2_lanes16;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 max2_other8 = ((__local f32 *)exchange2)[thread ^ 8];
+    const f32 max2_lanes8 = (lane & 8) != 0 ? maximum_f32(max2_other8, max2_lanes16) : maximum_f32(max2_lanes16, max2_other8);
+    ((__local f32 *)exchange)[thread] = max2_lanes8;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 max2_other4 = ((__local f32 *)exchange)[thread ^ 4];
+    const f32 max2_lanes4 = (lane & 4) != 0 ? maximum_f32(max2_other4, max2_lanes8) : maximum_f32(max2_lanes8, max2_other4);
+    ((__local f32 *)exchange2)[thread] = max2_lanes4;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 max2_other2 = ((__local f32 *)exchange2)[thread ^ 2];
+    const f32 max2_lanes2 = (lane & 2) != 0 ? maximum_f32(max2_other2, max2_lanes4) : maximum_f32(max2_lanes4, max2_other2);
+    ((__local f32 *)exchange)[thread] = max2_lanes2;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 max2_other1 = ((__local f32 *)exchange)[thread ^ 1];
+    const f32 max2_lanes1 = (lane & 1) != 0 ? maximum_f32(max2_other1, max2_lanes2) : maximum_f32(max2_lanes2, max2_other1);
+    const f32 max2 = max2_lanes1;
+    if (lane < 1) cells[subgroup] = max2;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 cells3_0 = cells[0];
+    const f32 cells3_1 = cells[1];
+    const f32 cells3_2 = cells[2];
+    const f32 cells3_3 = cells[3];
+    const f32 max3_0 = maximum_f32(cells3_0, cells3_2);
+    const f32 max3_1 = maximum_f32(cells3_1, cells3_3);
+    const f32 max3 = maximum_f32(max3_0, max3_1);
+    const f32 v2 = max3;
+    const f32 v3_0 = t_0 - v2;
+    const f32 v3_1 = t_1 - v2;
+    const f32 v4_0 = greater_f32((-104.0f), v3_0);
+    const f32 v4_1 = greater_f32((-104.0f), v3_1);
+    const f32 v5_0 = lesser_f32(89.0f, v4_0);
+    const f32 v5_1 = lesser_f32(89.0f, v4_1);
+    const f32 v6_0 = fma_f32(v5_0, 0x1.715476p-1f, 0x1.8000fep+23f);
+    const f32 v6_1 = fma_f32(v5_1, 0x1.715476p-1f, 0x1.8000fep+23f);
+    const f32 v7_0 = v6_0 - 0x1.8000fep+23f;
+    const f32 v7_1 = v6_1 - 0x1.8000fep+23f;
+    const i32 v8_0 = f32_as_i32(v6_0);
+    const i32 v8_1 = f32_as_i32(v6_1);
+    const i32 v9_0 = shl_i32(v8_0, 23);
+    const i32 v9_1 = shl_i32(v8_1, 23);
+    const f32 v10_0 = i32_as_f32(v9_0);
+    const f32 v10_1 = i32_as_f32(v9_1);
+    const f32 v11_0 = fma_f32(v7_0, (-0x1.62e43p+0f), v5_0);
+    const f32 v11_1 = fma_f32(v7_1, (-0x1.62e43p+0f), v5_1);
+    const f32 v12_0 = fma_f32(v7_0, 0x1.05c61p-28f, v11_0);
+    const f32 v12_1 = fma_f32(v7_1, 0x1.05c61p-28f, v11_1);
+    const f32 v13_0 = fma_f32(0x1.9baedap-13f, v12_0, 0x1.71bf66p-10f);
+    const f32 v13_1 = fma_f32(0x1.9baedap-13f, v12_1, 0x1.71bf66p-10f);
+    const f32 v14_0 = fma_f32(v13_0, v12_0, 0x1.1126dap-7f);
+    const f32 v14_1 = fma_f32(v13_1, v12_1, 0x1.1126dap-7f);
+    const f32 v15_0 = fma_f32(v14_0, v12_0, 0x1.5549eep-5f);
+    const f32 v15_1 = fma_f32(v14_1, v12_1, 0x1.5549eep-5f);
+    const f32 v16_0 = fma_f32(v15_0, v12_0, 0x1.555514p-3f);
+    const f32 v16_1 = fma_f32(v15_1, v12_1, 0x1.555514p-3f);
+    const f32 v17_0 = fma_f32(v16_0, v12_0, 0x1.00000cp-1f);
+    const f32 v17_1 = fma_f32(v16_1, v12_1, 0x1.00000cp-1f);
+    const f32 v18_0 = fma_f32(v17_0, v12_0, 1.0f);
+    const f32 v18_1 = fma_f32(v17_1, v12_1, 1.0f);
+    const f32 v19_0 = fma_f32(v18_0, v12_0, 1.0f);
+    const f32 v19_1 = fma_f32(v18_1, v12_1, 1.0f);
+    const f32 v20_0 = v19_0 * v10_0;
+    const f32 v20_1 = v19_1 * v10_1;
+    const f32 e_0 = v20_0 * v10_0;
+    const f32 e_1 = v20_1 * v10_1;
+    // examples/softmax.croft:6   y[row, :] = e / sum(e)
+    const f32 v21_0 = 0.0f + e_0;
+    const f32 v21_1 = 0.0f + e_1;
+    const f32 sum = v21_0 + v21_1;
+    ((__local f32 *)exchange2)[thread] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 sum2_other16 = ((__local f32 *)exchange2)[thread ^ 16];
+    const f32 sum2_lanes16 = sum + sum2_other16;
+    ((__local f32 *)exchange)[thread] = sum2_lanes16;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 sum2_other8 = ((__local f32 *)exchange)[thread ^ 8];
+    const f32 sum2_lanes8 = sum2_lanes16 + sum2_other8;
+    ((__local f32 *)exchange2)[thread] = sum2_lanes8;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 sum2_other4 = ((__local f32 *)exchange2)[thread ^ 4];
+    const f32 sum2_lanes4 = sum2_lanes8 + sum2_other4;
+    ((__local f32 *)exchange)[thread] = sum2_lanes4;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 sum2_other2 = ((__local f32 *)exchange)[thread ^ 2];
+    const f32 sum2_lanes2 = sum2_lanes4 + sum2_other2;
+    ((__local f32 *)exchange2)[thread] = sum2_lanes2;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 sum2_other1 = ((__local f32 *)exchange2)[thread ^ 1];
+    const f32 sum2_lanes1 = sum2_lanes2 + sum2_other1;
+    const f32 sum2 = sum2_lanes1;
+    if (lane < 1) cells2[subgroup] = sum2;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const f32 cells2_v2_0 = cells2[0];
+    const f32 cells2_v2_1 = cells2[1];
+    const f32 cells2_v2_2 = cells2[2];
+    const f32 cells2_v2_3 = cells2[3];
+    const f32 sum3_0 = cells2_v2_0 + cells2_v2_2;
+    const f32 sum3_1 = cells2_v2_1 + cells2_v2_3;
+    const f32 sum3 = sum3_0 + sum3_1;
+    const f32 v22 = sum3;
+    const f32 v23 = abs_f32(v22);
+    const bool v24 = v23 < 0x1p-126f;
+    const bool v25 = 0x1p+126f < v23;
+    const f32 v26 = v25 ? 0x1p-64f : 1.0f;
+    const f32 v27 = v24 ? 0x1p+64f : v26;
+    const f32 v28 = v22 * v27;
+    const f32 v29 = 1.0f / v28;
+    const f32 v30_0 = e_0 * v29;
+    const f32 v30_1 = e_1 * v29;
+    const f32 v31_0 = v30_0 * v27;
+    const f32 v31_1 = v30_1 * v27;
+    const f16 v32_0 = f16_from_f32(v31_0);
+    const f16 v32_1 = f16_from_f32(v31_1);
+    const i64 y_at = group * y_stride0;
+    const bool y_whole = is_aligned(y, y_at, 2, 4);
+    if (y_whole) {
+        *(__global ushort2 *)(y + (y_at + at)) = (ushort2)(v32_0, v32_1);
+    } else {
+        y[y_at + at] = v32_0;
+        y[y_at + at + 1] = v32_1;
+    }
+}
+
+/* plan cd370844ec22483d */
