@@ -221,6 +221,7 @@ static const machine machines[] = {
      .subgroup = 32,
      .compiler_flags = "",
      .lanes_limit = 1024,
+     .lanes_are_threads = true,
      .row_subgroups = 8,
      .scratch_bytes = KIB(32),
      .costs = {.shuffle = 34,

@@ -219,7 +219,6 @@ static void append_conditions(const ir_module *module, base_text *out) {
 
 static void gpu_begin(target_gpu *gpu, base_arena *arena, const ir_module *module,
                       const machine *on, const target_gpu_spelling *spelling) {
-    const machine *planned = module->machine != NULL ? machine_find(module->machine) : NULL;
     *gpu = (target_gpu){.emitter = {.arena = arena,
                                     .module = module,
                                     .machine = on,
@@ -231,7 +230,7 @@ static void gpu_begin(target_gpu *gpu, base_arena *arena, const ir_module *modul
                         .dialect = gpu_dialect,
                         .lanes = module->lanes,
                         .subgroup = ir_module_subgroup_lanes(module),
-                        .one_thread = planned != NULL && planned->row_subgroups == 1};
+                        .one_thread = machine_runs_in_step(module->machine)};
     gpu->dialect.infinity = spelling->infinity;
     gpu->dialect.nan = spelling->nan;
     gpu->dialect.words = spelling->words;
