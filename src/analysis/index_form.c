@@ -183,20 +183,28 @@ static bool split_form(const form_search *search, const analysis_index_form *for
     return choose_high(search, split, divisor);
 }
 
+/* Of a constant, and of a size that is known. */
+static bool known_scalar(const form_search *search, const ir_value *value, int64_t *known) {
+    const ir_op *op = value->definer;
+    if (op != NULL && op->opcode == IR_SIZE)
+        return layout_extent_known(&search->module->extents, op->attributes.extent, known);
+    if (op == NULL || op->opcode != IR_CONSTANT)
+        return false;
+    *known = op->attributes.constant.integer;
+    return true;
+}
+
 /* A sum, difference or multiple of scalars, taken apart. */
-static bool open_scalar(const ir_value *value, analysis_index_form *parts) {
+static bool open_scalar(const form_search *search, const ir_value *value,
+                        analysis_index_form *parts) {
     const ir_op *op = value->definer;
     *parts = (analysis_index_form){0};
     if (op == NULL || !is_wide(value->type.dtype) || op->operand_count != 2)
         return false;
     analysis_index_form side[2] = {{0}, {0}};
-    for (int i = 0; i < 2; i++) {
-        const ir_op *definer = op->operands[i]->definer;
-        if (definer != NULL && definer->opcode == IR_CONSTANT)
-            side[i].constant = definer->attributes.constant.integer;
-        else
+    for (int i = 0; i < 2; i++)
+        if (!known_scalar(search, op->operands[i], &side[i].constant))
             add_scalar(&side[i], op->operands[i], 1);
-    }
     if (op->opcode == IR_ADD || op->opcode == IR_SUB)
         return analysis_index_form_add(parts, &side[0], 1) &&
                analysis_index_form_add(parts, &side[1], op->opcode == IR_ADD ? 1 : -1);
@@ -206,12 +214,12 @@ static bool open_scalar(const ir_value *value, analysis_index_form *parts) {
 }
 
 /* Opens scalars whose weight the divisor does not divide. */
-static void open_scalars(analysis_index_form *form, int64_t divisor) {
+static void open_scalars(const form_search *search, analysis_index_form *form, int64_t divisor) {
     int opened = 0;
     for (int i = 0; i < form->scalar_count && opened < MOST_OPENED; i++) {
         analysis_index_form parts, rest = *form;
         analysis_index_scalar scalar = form->scalars[i];
-        if (scalar.weight % divisor == 0 || !open_scalar(scalar.value, &parts))
+        if (scalar.weight % divisor == 0 || !open_scalar(search, scalar.value, &parts))
             continue;
         rest.scalars[i] = rest.scalars[--rest.scalar_count];
         if (!analysis_index_form_add(&rest, &parts, scalar.weight))
@@ -228,7 +236,7 @@ static bool floor_divide(const form_search *search, const analysis_index_form *s
     analysis_index_form opened = *sum, *form = &opened;
     if (divisor < 1)
         return false;
-    open_scalars(form, divisor);
+    open_scalars(search, form, divisor);
     if (!fits_dtype(search, form, BASE_I64) || !split_form(search, form, divisor, &split))
         return false;
     *quotient = split.whole;
@@ -254,7 +262,7 @@ static bool floor_modulo(const form_search *search, const analysis_index_form *s
     analysis_index_form opened = *sum, *form = &opened;
     if (divisor < 1)
         return false;
-    open_scalars(form, divisor);
+    open_scalars(search, form, divisor);
     if (!(is_power_of_two(divisor) || fits_dtype(search, form, BASE_I64)) ||
         !split_form(search, form, divisor, &split))
         return false;
@@ -379,15 +387,8 @@ static bool find_of_op(form_search *search, const ir_value *value, analysis_inde
 }
 
 static bool find_scalar(form_search *search, const ir_value *value, analysis_index_form *form) {
-    const ir_op *op = value->definer;
-    int64_t known = 0;
     *form = (analysis_index_form){0};
-    if (op != NULL && op->opcode == IR_CONSTANT)
-        form->constant = op->attributes.constant.integer;
-    else if (op != NULL && op->opcode == IR_SIZE &&
-             layout_extent_known(&search->module->extents, op->attributes.extent, &known))
-        form->constant = known;
-    else
+    if (!known_scalar(search, value, &form->constant))
         add_scalar(form, value, 1);
     return true;
 }

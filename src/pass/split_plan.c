@@ -8,8 +8,10 @@
  * plan is found by the anchor that the op had there. Where there are as many partial results as
  * lanes they lie on those (`lane 32 | step 2` of 64), else they are loaded one by one. A value that
  * the launch passes from sweep to sweep is kept as the plan says, or, where the plan has no line or
- * computes again what is dear, in the first way that there is.
+ * computes again what is dear, in the first way that there is. An access is as wide as the plan
+ * says or, where a part begins at no place that lets that be proved, as it can be.
  */
+#include "analysis/access_width.h"
 #include "analysis/storage.h"
 #include "analysis/sweeps.h"
 #include "ir/print.h"
@@ -24,9 +26,10 @@ typedef struct plan_state {
     const ir_module *module;
     analysis_axes axes;
     ir_plan *plan;
-    int *origin;          /* by axis of the launch: that of the kernel, -1 none */
-    const char **anchors; /* that ops had in the kernel, in walk order */
-    const char **kept;    /* by value number: what a keep line of the kernel's plan calls it */
+    int *origin;                /* by axis of the launch: that of the kernel, -1 none */
+    const char **anchors;       /* that ops had in the kernel, in walk order */
+    const layout_axis **digits; /* of each axis of the launch */
+    const char **kept; /* by value number: what a keep line of the kernel's plan calls it */
     int64_t anchor_count, anchor_capacity, next;
 } plan_state;
 
@@ -104,6 +107,9 @@ static void add_axes(plan_state *p) {
         ir_plan_add(p->split->arena, p->plan, IR_PLAN_AXIS, p->axes.axes[i].anchor)->digits =
             digits;
     }
+    p->digits = BASE_NEW_ARRAY(p->split->arena, const layout_axis *, p->axes.count + 1);
+    for (int i = 0; i < p->axes.count; i++)
+        p->digits[i] = &p->plan->of[IR_PLAN_AXIS].lines[i].digits;
 }
 
 /* ---- lines of ops ---- */
@@ -112,6 +118,13 @@ static void copy_line(ir_plan_line *line, const ir_plan_line *from) {
     if (from != NULL)
         *line = *from;
     line->anchor = anchor;
+}
+
+/* Both are powers of two. */
+static int least_width(const plan_state *p, const ir_op *op, int width) {
+    int most = analysis_access_width_on(machine_find(p->split->plan->machine), p->module, &p->axes,
+                                        p->digits, op);
+    return width < most ? width : most;
 }
 
 static bool visit_line(void *pointer, ir_op *op) {
@@ -130,6 +143,8 @@ static bool visit_line(void *pointer, ir_op *op) {
     line->width = 1;
     line->form = kind == IR_PLAN_DIV ? IR_MATH_EXACT : IR_MATH_PORTABLE;
     copy_line(line, ir_plan_find(p->split->plan, kind, was));
+    if (line->width > 1 && access)
+        line->width = least_width(p, op, line->width);
     return true;
 }
 

@@ -33,6 +33,12 @@ TWO_AXES = """kernel two(x: in f32[R, H, N], y: out f32[R, H, N], z: out f32[R])
     z[row] = 1.0
 }
 """
+FORTY = """kernel forty(source: in f32[B, 12, 40], dest: out f32[B, 480]) {
+    program b: B
+    i = arange(480)
+    dest[b, :] = source[b, i // 40, i % 40] * 2.0
+}
+"""
 ODD = """kernel odd(x: in f32[R, N], k: in i32[N], y: out f32[R, N], z: out f32[R], c: out bool[R],
            p: out i32[R]) {
     program row: R step 1
@@ -210,6 +216,28 @@ def refused(label, path, words, outputs, change, slug="plan-split", family="row"
          and f"[{slug}]" in result.err and "CROFT_BUG" not in result.err, result)
 
 
+def check_widths():
+    """An access of neighbours in parts whose beginnings let that be proved, and in others."""
+    path = SCRATCH / "forty.croft"
+    path.write_text(FORTY)
+    for name, file, split, files in (
+            ("transpose8", "examples/transpose8.croft", "g=2", ["source=randn:3x8x8", "dest="]),
+            ("forty", path, "g=8,u=1", ["source=randn:3x12x40", "dest="])):
+        words = [file, *files, "--set", split, "--machine", "cpu-avx2"]
+        words[2] += "/dev/null"
+        plan = croft("plan", *words)
+        run = croft("run", *words, "--check")
+        given = SCRATCH / "width.plan"
+        given.write_text(plan.out)
+        again = croft("run", *words[:3], "--machine", "cpu-avx2", "--plan", given, "--check")
+        case(f"widths_{name}", "width 8" in plan.out and "| group" in plan.out and run.code == 0
+             and again.out == run.out, f"{plan}\n{run}\n{again}")
+    given.write_text(plan.out.replace("width 8", "width 64"))
+    wide = croft("run", *words[:3], "--machine", "cpu-avx2", "--plan", given)
+    case("widths_that_no_launch_has_are_refused", wide.code == 3 and "[plan-width]" in wide.err,
+         wide)
+
+
 def check_refused():
     kernels = (("in_place", IN_PLACE, ["x=zeros:3x300,/dev/null"], ""),
                ("in_a_loop", IN_A_LOOP, ["x=zeros:3x300"], "y"),
@@ -253,6 +281,7 @@ def main():
     check_open_widths()
     check_other_kernels()
     check_repeated()
+    check_widths()
     check_refused()
     command.finish()
 
