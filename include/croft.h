@@ -9,7 +9,7 @@
  *
  * Statuses. Every call that can fail says how; nothing here exits, aborts, prints, or reads the
  * environment (croft_config_from_environment is the one that does), and there is no global state.
- * What is wrong with a kernel, an argument or a plan comes as findings: croft_diagnostics.
+ * What is wrong with a kernel, an argument, a plan or a call comes as findings: croft_diagnostics.
  *
  * Ownership. What a call gives through a `**` belongs to the caller, who frees it with the _free of
  * its kind; NULL is allowed there. On failure it is NULL. Dispatches end before their kernel,

@@ -114,6 +114,11 @@ const char *api_number_text(api_call *call, int64_t number);
 /* Adds a finding about the argument `name`; found and expected may be NULL. CROFT_REJECTED. */
 croft_status api_refuse(api_call *call, const char *slug, const char *name, const char *message,
                         const char *found, const char *expected);
+/* Adds a finding of what no caller can mean. CROFT_MISUSE. */
+croft_status api_misuse(api_call *call, const char *message);
+/* The same where no call has begun; `allocator` is that of an object that was given, or NULL. */
+croft_status api_misuse_early(const base_allocator *allocator, croft_diagnostics **findings,
+                              const char *message);
 /* The status of a compilation, whose findings are handed to the caller at once. Does not unwind. */
 croft_status api_compiled_status(api_call *call, const compile_result *compiled);
 /* The status of a call of the runtime, whose report is handed to the caller as a finding where it

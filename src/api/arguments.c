@@ -34,10 +34,19 @@ static const char *code_name(int code) {
                                   : "an unknown code, ";
 }
 
+static croft_status misuse_of(api_call *call, const char *name, const char *what) {
+    return api_misuse(call,
+                      base_diagnostics_text(&call->diagnostics, "argument %.200s %s", name, what));
+}
+
 static croft_status read_tensor(api_call *call, const char *name, const croft_tensor *tensor,
                                 text_argument *text) {
-    if (tensor == NULL || tensor->rank < 0 || (tensor->rank > 0 && tensor->shape == NULL))
-        return CROFT_MISUSE;
+    const char *missing = tensor == NULL                              ? "has no tensor"
+                          : tensor->rank < 0                          ? "has a negative rank"
+                          : tensor->rank > 0 && tensor->shape == NULL ? "has no shape"
+                                                                      : NULL;
+    if (missing != NULL)
+        return misuse_of(call, name, missing);
     text->kind = TEXT_ARGUMENT_TENSOR;
     if (!dtype_of(tensor, &text->dtype))
         return api_refuse(call, "argument-value", name, "no kernel has elements of this type",
@@ -62,7 +71,7 @@ static croft_status read_tensor(api_call *call, const char *name, const croft_te
 /* A text is the name of a type or a layout: whichever it is can be told from the text. */
 static croft_status read_text(api_call *call, const char *text, text_argument *argument) {
     if (text == NULL)
-        return CROFT_MISUSE;
+        return misuse_of(call, argument->name, "has no text");
     bool dtype = base_dtype_from_name(text, strlen(text), &argument->dtype);
     argument->kind = dtype ? TEXT_ARGUMENT_DTYPE : TEXT_ARGUMENT_LAYOUT;
     argument->layout = base_arena_copy(&call->arena, text, strlen(text));
@@ -87,7 +96,7 @@ static croft_status read_argument(api_call *call, const croft_argument *argument
     case CROFT_ARGUMENT_TEXT:
         return read_text(call, argument->text, text);
     }
-    return CROFT_MISUSE;
+    return misuse_of(call, text->name, "is of no kind that there is");
 }
 
 croft_status api_arguments_read(api_call *call, const croft_argument *arguments, int count,
@@ -96,7 +105,7 @@ croft_status api_arguments_read(api_call *call, const croft_argument *arguments,
     for (int i = 0; i < count; i++) {
         text_argument *text = &(*texts)[i];
         if (arguments[i].name == NULL)
-            return CROFT_MISUSE;
+            return misuse_of(call, api_number_text(call, i), "has no name");
         text->name = base_arena_copy(&call->arena, arguments[i].name, strlen(arguments[i].name));
         croft_status status = read_argument(call, &arguments[i], text);
         if (status != CROFT_OK)

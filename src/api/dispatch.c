@@ -98,8 +98,13 @@ static croft_status make_workspace(api_call *call, croft_dispatch *dispatch,
     const compile_result *compiled = &dispatch->variant->compiled;
     const ir_module *module = whole_module(compiled);
     int own = compiled->own_parameters;
-    if (module->parameter_count > API_PARAMETERS_LIMIT)
+    if (module->parameter_count > API_PARAMETERS_LIMIT) {
+        (void)api_refuse(
+            call, "parameter-limit", module->name,
+            "its launches hand on more tensors than there may be parameters", NULL,
+            base_diagnostics_text(&call->diagnostics, "at most %d", API_PARAMETERS_LIMIT));
         return CROFT_OUT_OF_RESOURCES;
+    }
     int count = module->parameter_count - own;
     if (count == 0)
         return CROFT_OK;
@@ -237,12 +242,16 @@ croft_status croft_prepare(croft_kernel *kernel, const croft_argument *arguments
     api_choice choice;
     if (findings != NULL)
         *findings = NULL;
+    const base_allocator *early = kernel != NULL ? &kernel->context->allocator : NULL;
     if (made == NULL)
-        return CROFT_MISUSE;
+        return api_misuse_early(early, findings, "there is nowhere to put the dispatch");
     *made = NULL;
-    if (kernel == NULL || count < 0 || (count > 0 && arguments == NULL) ||
-        !read_options(options, &choice))
-        return CROFT_MISUSE;
+    if (kernel == NULL)
+        return api_misuse_early(early, findings, "there is no kernel");
+    if (count < 0 || (count > 0 && arguments == NULL))
+        return api_misuse_early(early, findings, "there are no arguments");
+    if (!read_options(options, &choice))
+        return api_misuse_early(early, findings, "the size of the options is not set");
     base_allocator allocator = kernel->context->allocator;
     croft_dispatch *dispatch = api_allocate(allocator, sizeof *dispatch);
     if (dispatch == NULL)
@@ -305,7 +314,9 @@ static croft_status move_tensor(api_call *call, croft_dispatch *moved, int param
     const croft_kernel *kernel = moved->kernel;
     runtime_tensor *tensor = &moved->tensors[parameter];
     if (data == NULL && api_tensor_bytes(tensor) > 0)
-        return CROFT_MISUSE;
+        return api_misuse(
+            call, base_diagnostics_text(&call->diagnostics, "data: NULL for the elements of %s",
+                                        moved->variant->compiled.tile->parameters[parameter].name));
     if (kernel->context->device->vtable->locate == NULL)
         tensor->address = (uint64_t)(uintptr_t)data;
     int64_t bytes = api_tensor_bytes(tensor);
@@ -423,8 +434,11 @@ croft_status croft_launch(croft_dispatch *dispatch, const croft_launch_options *
     croft_launch_options options = {0};
     if (findings != NULL)
         *findings = NULL;
-    if (dispatch == NULL || (given != NULL && !api_struct_read(given, &options, sizeof options)))
-        return CROFT_MISUSE;
+    if (dispatch == NULL)
+        return api_misuse_early(NULL, findings, "there is no dispatch");
+    if (given != NULL && !api_struct_read(given, &options, sizeof options))
+        return api_misuse_early(&dispatch->kernel->context->allocator, findings,
+                                "the size of the options is not set");
     const char *reason = cannot_count(dispatch, &options);
     if (reason != NULL)
         return refuse_launch(dispatch, findings, reason);

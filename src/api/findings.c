@@ -137,6 +137,19 @@ croft_status api_refuse(api_call *call, const char *slug, const char *name, cons
     return CROFT_REJECTED;
 }
 
+croft_status api_misuse(api_call *call, const char *message) {
+    base_diagnostics_add(&call->diagnostics, "misuse", nowhere, "%s", message);
+    return CROFT_MISUSE;
+}
+
+croft_status api_misuse_early(const base_allocator *allocator, croft_diagnostics **findings,
+                              const char *message) {
+    if (findings != NULL)
+        *findings = api_findings_of(allocator != NULL ? *allocator : base_allocator_default(),
+                                    "misuse", message);
+    return CROFT_MISUSE;
+}
+
 croft_status api_compiled_status(api_call *call, const compile_result *compiled) {
     if (compiled->status == COMPILE_OK)
         return CROFT_OK;

@@ -63,11 +63,14 @@ croft_status croft_compile(croft_context *context, const croft_source *given, cr
     croft_source source;
     if (findings != NULL)
         *findings = NULL;
+    const base_allocator *allocator = context != NULL ? &context->allocator : NULL;
     if (made == NULL)
-        return CROFT_MISUSE;
+        return api_misuse_early(allocator, findings, "there is nowhere to put the kernel");
     *made = NULL;
-    if (context == NULL || !read_source(given, &source))
-        return CROFT_MISUSE;
+    if (context == NULL)
+        return api_misuse_early(allocator, findings, "there is no context");
+    if (!read_source(given, &source))
+        return api_misuse_early(allocator, findings, "the source, its size or its text is missing");
     croft_kernel *kernel = make_kernel(context, &source);
     if (kernel == NULL)
         return CROFT_OUT_OF_MEMORY;

@@ -95,11 +95,13 @@ croft_status croft_layout_parse(croft_context *context, const char *text, croft_
                                 croft_diagnostics **findings) {
     if (findings != NULL)
         *findings = NULL;
+    const base_allocator *allocator = context != NULL ? &context->allocator : NULL;
     if (made == NULL)
-        return CROFT_MISUSE;
+        return api_misuse_early(allocator, findings, "there is nowhere to put the layout");
     *made = NULL;
     if (context == NULL || text == NULL)
-        return CROFT_MISUSE;
+        return api_misuse_early(allocator, findings,
+                                context == NULL ? "there is no context" : "there is no text");
     base_source source = {"<layout>", text, strnlen(text, TEXT_LIMIT)};
     api_call call;
     api_call_begin(&call, context->allocator, findings);
@@ -215,11 +217,12 @@ croft_status croft_layout_compose(const croft_layout *outer, const croft_layout 
                                   croft_layout **made, croft_diagnostics **findings) {
     if (findings != NULL)
         *findings = NULL;
+    const base_allocator *allocator = outer != NULL ? &outer->allocator : NULL;
     if (made == NULL)
-        return CROFT_MISUSE;
+        return api_misuse_early(allocator, findings, "there is nowhere to put the layout");
     *made = NULL;
     if (outer == NULL || inner == NULL)
-        return CROFT_MISUSE;
+        return api_misuse_early(allocator, findings, "a layout is missing");
     api_call call;
     api_call_begin(&call, outer->allocator, findings);
     if (setjmp(call.exhausted) != 0)
@@ -245,7 +248,9 @@ croft_status croft_layout_classify(const croft_layout *from, const croft_layout 
     if (findings != NULL)
         *findings = NULL;
     if (from == NULL || to == NULL || class_ == NULL)
-        return CROFT_MISUSE;
+        return api_misuse_early(from != NULL ? &from->allocator : NULL, findings,
+                                class_ == NULL ? "there is nowhere to put the class"
+                                               : "a layout is missing");
     api_call call;
     api_call_begin(&call, from->allocator, findings);
     if (setjmp(call.exhausted) != 0)

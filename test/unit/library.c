@@ -262,8 +262,73 @@ static void misuse_is_told(void **state) {
     assert_int_equal(croft_context_create(&config, &s.context), CROFT_MISUSE);
     assert_int_equal(croft_context_create_for(CROFT_VERSION + 1000, NULL, &s.context),
                      CROFT_MISUSE);
-    assert_int_equal(croft_compile(NULL, NULL, &s.kernel, &s.findings), CROFT_MISUSE);
     assert_int_equal(croft_launch(NULL, NULL, NULL), CROFT_MISUSE);
+}
+
+static void assert_misuse(session *s, croft_status status, const char *words) {
+    croft_diagnostic one = {.size = sizeof one};
+    assert_int_equal(status, CROFT_MISUSE);
+    assert_int_equal(croft_diagnostics_at(s->findings, 0, &one), CROFT_OK);
+    assert_string_equal(one.slug, "misuse");
+    if (strstr(one.message, words) == NULL)
+        fail_msg("`%s` is not in `%s`", words, one.message);
+    croft_diagnostics_free(s->findings);
+    s->findings = NULL;
+}
+
+static croft_status prepare_one(session *s, croft_argument argument) {
+    return croft_prepare(s->kernel, &argument, 1, NULL, &s->dispatch, &s->findings);
+}
+
+static void misuse_of_objects_has_a_finding(void **state) {
+    (void)state;
+    session s;
+    open_session(&s, SCALE);
+    croft_kernel *kernel = NULL;
+    croft_source source = {.size = sizeof source};
+    croft_prepare_options unset = {.size = 0};
+    assert_misuse(&s, croft_compile(NULL, &source, &kernel, &s.findings), "context");
+    assert_misuse(&s, croft_compile(s.context, NULL, &kernel, &s.findings), "source");
+    assert_misuse(&s, croft_compile(s.context, &source, &kernel, &s.findings), "text");
+    assert_misuse(&s, croft_compile(s.context, &source, NULL, &s.findings), "nowhere");
+    assert_misuse(&s, croft_prepare(s.kernel, NULL, 0, NULL, NULL, &s.findings), "nowhere");
+    assert_misuse(&s, croft_prepare(NULL, NULL, 0, NULL, &s.dispatch, &s.findings), "kernel");
+    assert_misuse(&s, croft_prepare(s.kernel, NULL, 1, NULL, &s.dispatch, &s.findings),
+                  "arguments");
+    assert_misuse(&s, croft_prepare(s.kernel, NULL, 0, &unset, &s.dispatch, &s.findings), "size");
+    assert_misuse(&s, croft_launch(NULL, NULL, &s.findings), "dispatch");
+    close_session(&s);
+}
+
+static void misuse_of_arguments_has_a_finding(void **state) {
+    (void)state;
+    session s;
+    open_session(&s, SCALE);
+    croft_tensor shapeless = s.in.tensor, negative = s.in.tensor;
+    shapeless.shape = NULL;
+    negative.rank = -1;
+    assert_misuse(&s, prepare_one(&s, (croft_argument){.kind = CROFT_ARGUMENT_INTEGER}),
+                  "0 has no");
+    assert_misuse(&s, prepare_one(&s, (croft_argument){.name = "x"}), "x has no tensor");
+    assert_misuse(&s, prepare_one(&s, (croft_argument){.name = "x", .tensor = &shapeless}),
+                  "shape");
+    assert_misuse(&s, prepare_one(&s, (croft_argument){.name = "x", .tensor = &negative}), "rank");
+    assert_misuse(&s, prepare_one(&s, (croft_argument){.name = "T", .kind = CROFT_ARGUMENT_TEXT}),
+                  "T has no text");
+    assert_misuse(&s, prepare_one(&s, (croft_argument){.name = "a", .kind = 77}), "kind");
+    close_session(&s);
+}
+
+static void misuse_of_launches_has_a_finding(void **state) {
+    (void)state;
+    session s;
+    open_session(&s, SCALE);
+    matrix_set(&s.out, s.x, ROWS, WIDTH, STEP); /* in place */
+    assert_int_equal(prepare_again(&s), CROFT_OK);
+    void *data[] = {s.x, NULL};
+    croft_launch_options options = {.size = sizeof options, .data = data}, unset = {.size = 0};
+    assert_misuse(&s, croft_launch(s.dispatch, &options, &s.findings), "elements of y");
+    assert_misuse(&s, croft_launch(s.dispatch, &unset, &s.findings), "size");
     close_session(&s);
 }
 
@@ -330,6 +395,9 @@ int main(void) {
         cmocka_unit_test(tensors_that_no_launch_could_take_are_refused),
         cmocka_unit_test(no_rows_are_a_launch_of_nothing),
         cmocka_unit_test(misuse_is_told),
+        cmocka_unit_test(misuse_of_objects_has_a_finding),
+        cmocka_unit_test(misuse_of_arguments_has_a_finding),
+        cmocka_unit_test(misuse_of_launches_has_a_finding),
         cmocka_unit_test(a_missing_compiler_is_a_status_with_its_reason),
         cmocka_unit_test(parameters_can_be_asked_for),
         cmocka_unit_test(a_plan_is_obeyed_or_refused),
