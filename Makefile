@@ -21,9 +21,10 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON ?= $(shell for p in python3 /usr/bin/python3; do \
             $$p -c 'import numpy' 2>/dev/null && { command -v $$p; break; }; done)
 PREFIX ?= /usr/local
+MAKEFLAGS += --no-print-directory
 FORMATTED = $(shell find src cli bench test include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all build install install-built deps deps-build deps-check demo check check-run check-long check-gpu mutate soak bless \
+.PHONY: all build build-bench install install-built deps deps-build deps-check demo check check-run check-long check-gpu mutate soak bless \
         docs bench format clean
 
 all: build
@@ -31,10 +32,13 @@ all: build
 build:
 	@sh tools/packages need $(BUILD_PACKAGES)
 	@cmake --preset release -DCROFT_TOOLS=OFF >/dev/null
+	@cmake --build build -j$(JOBS) --target croft croft_shared croft_static
+
+build-bench: build
 	@cmake --build build -j$(JOBS)
 
 install: build
-	@$(MAKE) --no-print-directory install-built
+	@$(MAKE) install-built
 
 install-built:
 	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
@@ -49,12 +53,13 @@ deps-check:
 	@sh tools/packages ensure $(CHECK_PACKAGES)
 
 demo: deps-build
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) build
+	@cmake --build build -j$(JOBS) --target bench_demo
 	@build/bench/bench_demo
 	@echo && build/croft plan examples/softmax.croft N=4096
 
 check: deps-check
-	@$(MAKE) --no-print-directory check-run
+	@$(MAKE) check-run
 
 check-run:
 	@$(PYTHON) test/run --tier check -j$(JOBS)
@@ -89,7 +94,7 @@ docs: deps-check
 	@cmake --build build -j$(JOBS) --target unit_ir_docs
 	@build/test/unit_ir_docs write
 
-bench: build
+bench: build-bench
 	@build/bench/bench_rows build/croft; rows=$$?; build/bench/bench_planning; planning=$$?; \
 	build/bench/bench_loads && [ $$rows = 0 ] && [ $$planning = 0 ]
 
