@@ -1,6 +1,7 @@
 # bash completion for croft: commands, options and their values, kernels and other files.
 #
 #   croft ex<TAB>    croft run soft<TAB>    croft run softmax.croft --target s<TAB>
+#   croft run softmax.croft <TAB>    x= y= R= ..    croft run softmax.croft x=ra<TAB>
 #
 # Commands, options, machines and passes are asked of the command, so that the two cannot differ.
 
@@ -31,6 +32,25 @@ _croft_kernels() {
     done
 }
 
+# Kernel files among the words before the one that is completed.
+_croft_named() {
+    local file
+    for file in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        [[ $file == *.croft && -r $file ]] && printf '%s\n' "$file"
+    done
+}
+
+# `NAME=` of each parameter and size in the signatures of these files.
+_croft_parameters() {
+    local signatures
+    signatures=$(sed 's/#.*//' "$@" | tr '\n' ' ' | grep -oE 'kernel +[A-Za-z_0-9]+ *\([^{]*\{')
+    {
+        grep -oE '[(,] *[A-Za-z_][A-Za-z_0-9]* *:' <<<"$signatures" | tr -d '(,: '
+        grep -oE '\[[^]]*\]' <<<"$signatures" | grep -oE '[A-Za-z_][A-Za-z_0-9]*' |
+            grep -vx dynamic
+    } | sed 's/$/=/'
+}
+
 # Values of an option: croft, option, prefix. False: the option has none.
 _croft_values() {
     local words
@@ -56,6 +76,12 @@ _croft_values() {
 
 # What is neither an option nor the value of one: command, prefix.
 _croft_operands() {
+    local named
+    mapfile -t named < <(_croft_named)
+    if ((${#named[@]})) && [[ $1 =~ ^(run|check|emit|plan|explain)$ ]]; then
+        compgen -W "$(_croft_parameters "${named[@]}")" -- "$2"
+        return
+    fi
     case $1 in
     show) _croft_files "$2" npy ;;
     opt) _croft_files "$2" ir ;;
@@ -85,10 +111,14 @@ _croft() {
     elif [[ -z $command ]]; then
         words=$(compgen -W "$(_croft_commands "$croft")" -- "$prefix")
     elif [[ ${COMP_WORDS[COMP_CWORD]} == = || ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then
-        words=$(_croft_files "$prefix" npy)
+        words=$(_croft_files "$prefix" npy
+            compgen -W 'zeros: ones: const: arange: randn: uniform: randint: special: magnitudes:' \
+                -- "$prefix")
     else
         words=$(_croft_operands "$command" "$prefix")
     fi
+    # A value follows what ends so.
+    [[ $words == *[=:] ]] && compopt -o nospace +o filenames 2>/dev/null
     mapfile -t COMPREPLY < <(printf '%s' "${words:+$words$'\n'}" | sort -u)
 }
 

@@ -74,6 +74,9 @@ def completed(*words):
 def check_completion(commands, options, machines):
     (FOLDER / "two.croft").write_text("kernel first(x: in f32[N]) {\n}\nkernel second() {\n}\n")
     (FOLDER / "two.npy").write_text("")
+    long = FOLDER / "long.croft"
+    long.write_text("kernel long(x: in T[R, dynamic N], # z: out\n   eps: f32 = 1,\n"
+                    " y: out T[2 * N], T: f32 | f16) {\n a = x[0:1]\n}\n")
     passes = set(re.findall(r"^([a-z]+) ", output(CROFT, "opt", "--list"), re.MULTILINE))
     file = FOLDER / "two.croft"
     for name, words, wanted in (
@@ -83,6 +86,10 @@ def check_completion(commands, options, machines):
             ("options_that_begin_so", ["emit", file, "--le"], {"--level"}),
             ("kernels_of_a_folder", ["plan", f"{FOLDER}/t"], {str(file)}),
             ("kernels_of_a_file", ["run", file, "--kernel", ""], {"first", "second"}),
+            ("parameters_and_sizes", ["run", long, ""],
+             {"x=", "y=", "eps=", "T=", "R=", "N="}),
+            ("parameters_that_begin_so", ["plan", long, "--strict", "e"], {"eps="}),
+            ("arrays_made_here", ["run", file, "x", "=", "rand"], {"randn:", "randint:"}),
             ("arrays", ["run", file, "x", "=", f"{FOLDER}/t"], {f"{FOLDER}/two.npy"}),
             ("targets", ["run", file, "--target", ""],
              {"cpu", "cuda", "opencl", "reference", "sim"}),
