@@ -25,26 +25,33 @@ static bool is_given(const char *text) {
     return text != NULL && text[0] != '\0';
 }
 
-/* False: nowhere, or the name is too long. */
-static bool place(const runtime_cache_config *config, char directory[PATH_MAX]) {
+/* "" into *directory: nowhere. Why, where a place was named: NULL, or a text that lives. */
+static const char *place(const runtime_cache_config *config, char directory[PATH_MAX]) {
     char here[PATH_MAX] = "";
-    int length = PATH_MAX;
+    int length = 0;
+    directory[0] = '\0';
     if (config->directory != NULL) {
         bool absolute = config->directory[0] == '/';
-        if (config->directory[0] == '\0' || (!absolute && getcwd(here, sizeof here) == NULL))
-            return false;
+        if (config->directory[0] == '\0')
+            return NULL;
+        if (!absolute && getcwd(here, sizeof here) == NULL)
+            return "the working directory, in which they would be kept, has no name";
         length =
             snprintf(directory, PATH_MAX, "%s%s%s", here, absolute ? "" : "/", config->directory);
     } else if (is_given(config->cache_home) && config->cache_home[0] == '/') {
         length = snprintf(directory, PATH_MAX, "%s/croft", config->cache_home);
     } else if (is_given(config->home) && config->home[0] == '/') {
         length = snprintf(directory, PATH_MAX, "%s/.cache/croft", config->home);
+    } else if (is_given(config->cache_home) || is_given(config->home)) {
+        return "neither the cache's home nor the user's is an absolute path";
     }
-    if (length >= PATH_MAX)
-        return false;
+    if (length >= PATH_MAX) {
+        directory[0] = '\0';
+        return "the name of the directory in which they would be kept is too long";
+    }
     while (length > 1 && directory[length - 1] == '/') /* behind one, links would be followed */
         directory[--length] = '\0';
-    return true;
+    return NULL;
 }
 
 /* It and its parent (`.cache`), for the owner alone. A home that is not there is not made. 0, or
@@ -82,6 +89,10 @@ int cache_directory_open(const runtime_cache *cache, bool make, char why[PATH_MA
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     struct stat status;
     why[0] = '\0';
+    if (path[0] == '\0') {
+        strcpy(why, cache->complaint);
+        return -1;
+    }
     int directory = open(path, flags), error = errno;
     if (directory < 0 && error == ENOENT) {
         if (!make)
@@ -243,7 +254,8 @@ runtime_status runtime_cache_create(base_allocator allocator, const runtime_cach
                                     runtime_cache **made) {
     char directory[PATH_MAX] = "";
     *made = NULL;
-    if (!place(config, directory) || directory[0] == '\0')
+    const char *nowhere = place(config, directory);
+    if (nowhere == NULL && directory[0] == '\0')
         return RUNTIME_OK;
     runtime_cache *cache = allocator.resize(allocator.context, NULL, 0, sizeof *cache);
     if (cache == NULL)
@@ -253,6 +265,8 @@ runtime_status runtime_cache_create(base_allocator allocator, const runtime_cach
     cache->limit_bytes =
         config->limit_bytes > 0 ? config->limit_bytes : RUNTIME_CACHE_DEFAULT_BYTES;
     strcpy(cache->directory, directory);
+    if (nowhere != NULL)
+        cache_complain(cache, "%s", nowhere);
     *made = cache;
     return RUNTIME_OK;
 }

@@ -37,7 +37,8 @@ enum { RUNTIME_CACHE_DEFAULT_BYTES = 256 << 20 };
 /* Read during create. */
 typedef struct runtime_cache_config {
     /* NULL: `croft` in `cache_home`, or in `.cache` of `home`, the first of them that is absolute.
-     * "", or nothing of all that: programs are not kept. */
+     * "", or nothing of all that: programs are not kept, which is complained of where something
+     * was given that cannot be. */
     const char *directory;
     const char *cache_home, *home;
     int64_t limit_bytes; /* of all entries; 0: RUNTIME_CACHE_DEFAULT_BYTES */
@@ -108,10 +109,12 @@ runtime_status runtime_cache_each(runtime_cache *cache, bool check, runtime_cach
 typedef struct runtime_cache_removed {
     int64_t damaged, unused, unfinished; /* entries, of which the last were never whole */
     int64_t bytes;
+    int error; /* the first errno with which a file stayed; 0: none */
 } runtime_cache_removed;
 
 /* Removes what is damaged, what was left unfinished an hour ago, and what was used least recently
- * until at most `limit_bytes` are left. As above. */
+ * until at most `limit_bytes` are left; a time that is not yet is the longest ago. As above; also
+ * RUNTIME_SYSTEM_FAILED: something that should go stays. */
 runtime_status runtime_cache_collect(runtime_cache *cache, int64_t limit_bytes,
                                      runtime_cache_removed *removed, runtime_report *report);
 

@@ -56,6 +56,23 @@ static DIR *list(int directory) {
 }
 
 /* ---- removing ---- */
+/* Whether the file is gone by this call. One that is gone already is no trouble. */
+static bool remove_file(int directory, const char *name, runtime_cache_removed *removed) {
+    if (unlinkat(directory, name, 0) == 0)
+        return true;
+    if (errno != ENOENT && removed->error == 0)
+        removed->error = errno;
+    return false;
+}
+
+/* A clock that was set back leaves times that are not yet: they say nothing. */
+static bool is_past(const struct timespec *time) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return time->tv_sec < now.tv_sec ||
+           (time->tv_sec == now.tv_sec && time->tv_nsec <= now.tv_nsec);
+}
+
 static bool is_older(const old_entry *a, const old_entry *b) {
     if (a->used.tv_sec != b->used.tv_sec)
         return a->used.tv_sec < b->used.tv_sec;
@@ -87,7 +104,7 @@ static bool read_oldest(int directory, old_entries *oldest) {
         if (!is_entry_name(one->d_name, &entry.hash) ||
             fstatat(directory, one->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        entry.used = status.st_mtim;
+        entry.used = is_past(&status.st_mtim) ? status.st_mtim : (struct timespec){0};
         entry.bytes = status.st_size;
         oldest->total_bytes += entry.bytes;
         note(oldest, &entry);
@@ -104,8 +121,8 @@ static void remove_unfinished(int directory, runtime_cache_removed *removed) {
         struct stat status;
         if (is_unfinished_name(one->d_name) &&
             fstatat(directory, one->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-            status.st_mtim.tv_sec < time(NULL) - UNFINISHED_S &&
-            unlinkat(directory, one->d_name, 0) == 0) {
+            (status.st_mtim.tv_sec < time(NULL) - UNFINISHED_S || !is_past(&status.st_mtim)) &&
+            remove_file(directory, one->d_name, removed)) {
             removed->unfinished++;
             removed->bytes += status.st_size;
         }
@@ -123,7 +140,7 @@ void cache_directory_shrink(int directory, int64_t limit_bytes, runtime_cache_re
         for (int i = 0; i < oldest.count && oldest.total_bytes > limit_bytes; i++) {
             char name[CACHE_NAME_LIMIT];
             cache_entry_name(oldest.entries[i].hash, name);
-            if (unlinkat(directory, name, 0) != 0 && errno != ENOENT)
+            if (!remove_file(directory, name, removed))
                 continue;
             gone++;
             oldest.total_bytes -= oldest.entries[i].bytes;
@@ -198,7 +215,7 @@ typedef struct damage {
 
 static void remove_damaged(void *state, const runtime_cache_entry *entry) {
     const damage *found = state;
-    if (entry->fault == NULL || unlinkat(found->directory, entry->name, 0) != 0)
+    if (entry->fault == NULL || !remove_file(found->directory, entry->name, found->removed))
         return;
     found->removed->damaged++;
     found->removed->bytes += entry->bytes;
@@ -215,5 +232,8 @@ runtime_status runtime_cache_collect(runtime_cache *cache, int64_t limit_bytes,
     status = runtime_cache_each(cache, true, remove_damaged, &found, report);
     cache_directory_shrink(directory, limit_bytes, removed);
     close(directory);
+    if (status == RUNTIME_OK && removed->error != 0)
+        status = runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "cannot remove from %s: %s",
+                                    cache->directory, strerror(removed->error));
     return status;
 }

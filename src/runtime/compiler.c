@@ -138,6 +138,7 @@ typedef struct build {
     const char *arguments[ARGUMENT_LIMIT];
     compiler_directory directory;
     int limit_s;
+    int flags_end; /* of the arguments: what follows are files */
     runtime_key key_head;
     runtime_cache_key key;
     void *library; /* NULL: not loaded yet */
@@ -205,20 +206,6 @@ static void keep_library(const build *b) {
     close(file);
 }
 
-static runtime_status take_or_compile(build *b, runtime_report *report) {
-    if (load_from_cache(b, report))
-        return RUNTIME_OK;
-    int lock = runtime_cache_lock(b->config->cache, &b->key, b->limit_s);
-    runtime_status status = RUNTIME_OK;
-    if (!load_from_cache(b, report)) {
-        status = compile_and_load(b, report);
-        if (status == RUNTIME_OK)
-            keep_library(b);
-    }
-    runtime_cache_unlock(lock);
-    return status;
-}
-
 /* Adds a line for each program that the compiler may start, in every directory where it may find
  * one: which of them it takes is not known. */
 static void add_started(runtime_key *key, const char *directories) {
@@ -235,28 +222,51 @@ static void add_started(runtime_key *key, const char *directories) {
     }
 }
 
-/* False: the program has no key, so it is not looked for in the cache and not kept there. */
-static bool make_key(build *b, const char *source, size_t length, int flags_end) {
+static bool make_head(const build *b, runtime_key *head) {
     char directories[COMPILER_PATH_LIMIT];
-    runtime_key *head = &b->key_head;
-    if (b->config->cache == NULL || b->config->extra_flags != NULL)
-        return false;
     runtime_key_add(head, "compiled by %s\n", b->arguments[0]);
     if (!runtime_key_add_file(head, "file", b->arguments[0]))
         return false;
     compiler_path_list(b->arguments[0], directories);
     add_started(head, directories);
-    for (int i = 1; i < flags_end; i++)
+    for (int i = 1; i < b->flags_end; i++)
         runtime_key_add(head, "flag %s\n", b->arguments[i]);
-    b->key = (runtime_cache_key){.head = head->bytes, .text = source, .text_length = length};
     return runtime_key_end(head);
+}
+
+/* False: the program has no key, so it is not looked for in the cache and not kept there. */
+static bool make_key(build *b, const char *source, size_t length) {
+    if (b->config->cache == NULL || b->config->extra_flags != NULL)
+        return false;
+    b->key = (runtime_cache_key){.head = b->key_head.bytes, .text = source, .text_length = length};
+    return make_head(b, &b->key_head);
+}
+
+/* Whether the compiler is still the one of the key: one that was replaced meanwhile may have made
+ * the program. */
+static bool is_key_true(const build *b) {
+    runtime_key now = {0};
+    return make_head(b, &now) && strcmp(now.bytes, b->key_head.bytes) == 0;
+}
+
+static runtime_status take_or_compile(build *b, runtime_report *report) {
+    if (load_from_cache(b, report))
+        return RUNTIME_OK;
+    int lock = runtime_cache_lock(b->config->cache, &b->key, b->limit_s);
+    runtime_status status = RUNTIME_OK;
+    if (!load_from_cache(b, report)) {
+        status = compile_and_load(b, report);
+        if (status == RUNTIME_OK && is_key_true(b))
+            keep_library(b);
+    }
+    runtime_cache_unlock(lock);
+    return status;
 }
 
 runtime_status runtime_compiler_build(const runtime_compiler_config *config, const char *source,
                                       size_t length, const char *const *flags, void **library,
                                       runtime_report *report) {
     char compiler[PATH_MAX];
-    int flags_end = 0;
     build b = {.config = config,
                .limit_s =
                    config->time_limit_s > 0 ? config->time_limit_s : RUNTIME_COMPILER_DEFAULT_S};
@@ -269,10 +279,10 @@ runtime_status runtime_compiler_build(const runtime_compiler_config *config, con
     if (status != RUNTIME_OK)
         return status;
     if (!make_arguments(b.arguments, compiler, &b.directory, flags, config->extra_flags,
-                        &flags_end))
+                        &b.flags_end))
         status = runtime_report_set(report, RUNTIME_SYSTEM_FAILED,
                                     "more than %d arguments for the compiler", ARGUMENT_LIMIT);
-    else if (make_key(&b, source, length, flags_end))
+    else if (make_key(&b, source, length))
         status = take_or_compile(&b, report);
     else
         status = compile_and_load(&b, report);

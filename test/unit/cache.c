@@ -255,6 +255,50 @@ static void the_directory_is_the_given_one_or_the_users(void **state) {
     assert_string_equal(place_of((runtime_cache_config){.directory = "there"}, room), expected);
 }
 
+/* Nowhere, which is said once, and is no trouble to any call. */
+static void assert_nowhere(const runtime_cache_config *config, const char *why) {
+    static runtime_report report;
+    runtime_cache *cache = NULL;
+    runtime_cache_removed removed;
+    int faults = 0;
+    assert_int_equal(runtime_cache_create(base_allocator_default(), config, &cache), RUNTIME_OK);
+    assert_non_null(cache);
+    keep_text(cache, "kernel", "machine code");
+    assert_true(finds_none(cache, "kernel"));
+    assert_int_equal(runtime_cache_each(cache, true, count_faults, &faults, &report),
+                     RUNTIME_SYSTEM_FAILED);
+    assert_non_null(strstr(report.text, why));
+    assert_int_equal(runtime_cache_collect(cache, 0, &removed, &report), RUNTIME_SYSTEM_FAILED);
+    assert_true(runtime_cache_complaint(cache, &report));
+    assert_non_null(strstr(report.text, why));
+    assert_false(runtime_cache_complaint(cache, &report));
+    runtime_cache_destroy(cache);
+}
+
+static int ask_in_a_removed_directory(void *context) {
+    const scratch *s = context;
+    if (chdir(s->root) != 0 || rmdir(s->root) != 0)
+        return 1;
+    assert_nowhere(&(runtime_cache_config){.directory = "there"}, "has no name");
+    return 0;
+}
+
+static void a_place_that_cannot_be_is_told(void **state) {
+    (void)state;
+    scratch s;
+    static char longest[PATH_MAX + 1];
+    scratch_make(&s);
+    memset(longest, 'd', PATH_MAX);
+    longest[0] = '/';
+    assert_nowhere(&(runtime_cache_config){.directory = longest}, "too long");
+    assert_nowhere(&(runtime_cache_config){.directory = longest + 1}, "too long");
+    assert_nowhere(&(runtime_cache_config){.cache_home = longest}, "too long");
+    assert_nowhere(&(runtime_cache_config){.home = longest}, "too long");
+    assert_nowhere(&(runtime_cache_config){.home = "rel"}, "absolute");
+    assert_nowhere(&(runtime_cache_config){.cache_home = "rel", .home = ""}, "absolute");
+    assert_int_equal(in_child(ask_in_a_removed_directory, &s), 0);
+}
+
 /* Nothing is kept there and nothing found, and it is said once. `inside`: the directory to which a
  * program must not come. */
 static void assert_refused(const char *directory, const char *inside, const char *why) {
@@ -424,6 +468,71 @@ static void what_was_used_least_recently_goes(void **state) {
     assert_true(finds(cache, "c", program));
     assert_true(finds(cache, "d", program));
     assert_content(cache);
+    runtime_cache_destroy(cache);
+    scratch_remove(&s);
+}
+
+/* As a clock leaves them that was ahead. */
+static void times_that_are_not_yet_are_the_longest_ago(void **state) {
+    (void)state;
+    scratch s;
+    static runtime_report report;
+    runtime_cache_removed removed;
+    char path[700], program[1000];
+    scratch_make(&s);
+    runtime_cache *cache = cache_of(s.directory, 0);
+    memset(program, 'p', sizeof program - 1);
+    program[sizeof program - 1] = '\0';
+    keep_text(cache, "ahead", program);
+    age(s.directory, cache, "ahead", -1000000);
+    keep_text(cache, "old", program);
+    age(s.directory, cache, "old", 1000000);
+    runtime_cache_destroy(cache);
+    cache = cache_of(s.directory, 2500); /* two of about 1060 bytes */
+    keep_text(cache, "new", program);
+    assert_true(finds_none(cache, "ahead"));
+    assert_true(finds(cache, "old", program));
+    assert_true(finds(cache, "new", program));
+    snprintf(path, sizeof path, "%s/0123456789abcdef-0000000000000001.new", s.directory);
+    write_file(path, "half", 4);
+    set_age(s.directory, "0123456789abcdef-0000000000000001.new", -1000000);
+    assert_int_equal(runtime_cache_collect(cache, 1 << 20, &removed, &report), RUNTIME_OK);
+    assert_int_equal(removed.unfinished, 1);
+    runtime_cache_destroy(cache);
+    scratch_remove(&s);
+}
+
+static int collect_where_nothing_is_written(void *context) {
+    const scratch *s = context;
+    static runtime_report report;
+    runtime_cache_removed removed;
+    if (!obey_permissions())
+        return 2;
+    runtime_cache *cache = cache_of(s->directory, 0);
+    bool told = runtime_cache_collect(cache, 0, &removed, &report) == RUNTIME_SYSTEM_FAILED &&
+                removed.unused == 0 && strstr(report.text, "Permission denied") != NULL;
+    runtime_cache_destroy(cache);
+    return told ? 0 : 1;
+}
+
+static void what_cannot_be_removed_is_told(void **state) {
+    (void)state;
+    scratch s;
+    static runtime_report report;
+    runtime_cache_removed removed;
+    char path[700];
+    scratch_make(&s);
+    runtime_cache *cache = cache_of(s.directory, 0);
+    keep_text(cache, "kernel", "machine code");
+    assert_int_equal(chmod(s.directory, 0500), 0);
+    assert_int_equal(in_child(collect_where_nothing_is_written, &s), 0);
+    assert_int_equal(chmod(s.directory, 0700), 0);
+    snprintf(path, sizeof path, "%s/0123456789abcdef.program", s.directory);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(runtime_cache_collect(cache, 1 << 20, &removed, &report),
+                     RUNTIME_SYSTEM_FAILED);
+    assert_non_null(strstr(report.text, "directory"));
+    assert_true(finds(cache, "kernel", "machine code"));
     runtime_cache_destroy(cache);
     scratch_remove(&s);
 }
@@ -601,12 +710,15 @@ int main(void) {
         cmocka_unit_test(what_is_no_file_of_the_owner_is_no_entry),
         cmocka_unit_test(the_directory_is_made_for_its_owner_alone),
         cmocka_unit_test(the_directory_is_the_given_one_or_the_users),
+        cmocka_unit_test(a_place_that_cannot_be_is_told),
         cmocka_unit_test(a_directory_that_others_may_write_to_is_refused),
         cmocka_unit_test(a_link_is_refused),
         cmocka_unit_test(a_directory_of_somebody_else_is_refused),
         cmocka_unit_test(a_home_that_is_none_is_no_failure),
         cmocka_unit_test(a_home_that_is_not_writable_is_no_failure),
         cmocka_unit_test(what_was_used_least_recently_goes),
+        cmocka_unit_test(times_that_are_not_yet_are_the_longest_ago),
+        cmocka_unit_test(what_cannot_be_removed_is_told),
         cmocka_unit_test(a_program_larger_than_the_limit_is_not_kept),
         cmocka_unit_test(many_are_removed_at_once),
         cmocka_unit_test(what_is_damaged_or_unfinished_is_collected),

@@ -243,6 +243,18 @@ static void another_compiler_makes_another_program(void **state) {
     assert_content(f);
 }
 
+/* What it makes may be the other's. */
+static void a_compiler_that_is_replaced_meanwhile_keeps_nothing(void **state) {
+    fixture *f = *state;
+    set_compiler(f, "cc \"$@\" || exit 1\ncp \"$0\" \"$0.2\"\nexec mv \"$0.2\" \"$0\"");
+    assert_int_equal(build(f, TWO, NULL), 2);
+    assert_int_equal(count_files(f->s.directory, ".program", NULL), 0);
+    set_compiler(f, "exec cc \"$@\"");
+    assert_int_equal(build(f, TWO, NULL), 2);
+    assert_int_equal(count_files(f->s.directory, ".program", NULL), 1);
+    assert_content(f);
+}
+
 static void a_failure_is_not_kept(void **state) {
     fixture *f = *state;
     assert_int_equal(build(f, "int number(void) { return; }}\n", NULL), -1);
@@ -550,6 +562,7 @@ int main(int argc, char **argv) {
         TEST(a_program_is_compiled_once),
         TEST(another_text_or_flag_is_another_program),
         TEST(another_compiler_makes_another_program),
+        TEST(a_compiler_that_is_replaced_meanwhile_keeps_nothing),
         TEST(a_failure_is_not_kept),
         TEST(a_damaged_program_is_compiled_again),
         TEST(a_program_that_cannot_be_loaded_is_compiled_again),
