@@ -398,9 +398,8 @@ static void append_rows(const target_embed_state *s, target_names *written, base
     base_text text;
     base_text_init(&text, s->arena);
     target_c_begin(&emitter, s->arena, first->modules[0], first->machine, "");
-    if (s->kernel->program_count > 0)
-        target_c_rows(&emitter, s->name, &text);
-    append_needs(text.length > 0 ? text.bytes : "i64", 1, NULL, written, out);
+    target_c_rows(&emitter, s->name, s->kernel->parameter_count, &text);
+    append_needs(text.bytes, 1, NULL, written, out);
     base_text_string(out, text.bytes);
 }
 

@@ -48,12 +48,23 @@ static const char *const public_words[] = {
     "errno",       NULL,
 };
 
+/* Macros of headers that callers may have included before: those of the standard that are words,
+ * and of systems that are known for theirs. Those with `_` are not parameters of anybody. */
+static const char *const macros[] = {
+    "I",       "complex", "imaginary", "noreturn", "EOF",     "NAN",    "INFINITY",  "BUFSIZ",
+    "EDOM",    "ERANGE",  "EILSEQ",    "SIGINT",   "SIGABRT", "SIGFPE", "SIGILL",    "SIGSEGV",
+    "SIGTERM", "HUGE",    "near",      "far",      "small",   "IN",     "OUT",       "OPTIONAL",
+    "CONST",   "VOID",    "TRUE",      "FALSE",    "ERROR",   "DELETE", "interface", "slots",
+    "signals", "emit",    "foreach",   "sun",      "mips",    "vector", "pixel",     NULL,
+};
+
 static const struct {
     const char *word, *meaning;
 } statuses[] = {
     [TARGET_EMBED_OK] = {"OK", "everything is written"},
     [TARGET_EMBED_UNSUPPORTED] = {"UNSUPPORTED", "no version in the file is for this processor"},
-    [TARGET_EMBED_SIZE] = {"SIZE", "a size below 0, or sizes whose products leave 63 bits"},
+    [TARGET_EMBED_SIZE] = {"SIZE",
+                           "a size below 0, or a tensor with more bytes than 63 bits count"},
     [TARGET_EMBED_RANGE] = {"RANGE", "begin and end are not as they must be"},
     [TARGET_EMBED_STRIDE] = {"STRIDE", "a stride below 0"},
     [TARGET_EMBED_ALIGNMENT] = {"ALIGNMENT", "a pointer not aligned to its elements"},
@@ -92,6 +103,8 @@ void target_embed_names(target_embed_state *state) {
         reserve(&names, target_c_words[i]);
     for (int i = 0; public_words[i] != NULL; i++)
         reserve(&names, public_words[i]);
+    for (int i = 0; macros[i] != NULL; i++)
+        reserve(&names, macros[i]);
     for (int i = 0; functions[i] != NULL; i++) {
         base_text name;
         base_text_init(&name, state->arena);
@@ -434,10 +447,7 @@ static void append_checks(const target_embed_state *s, base_text *out) {
 static void append_range_check(const target_embed_state *s, base_text *out) {
     base_text test;
     base_text_init(&test, s->arena);
-    if (s->kernel->program_count > 0)
-        base_text_format(out, "    const long long rows = %s_rows(words);\n", s->name);
-    else
-        base_text_string(out, "    const long long rows = 1;\n");
+    base_text_format(out, "    const long long rows = %s_rows(words);\n", s->name);
     append_check("rows < 0", TARGET_EMBED_SIZE, "size", out);
     base_text_string(&test, "begin < 0 || begin > end || end > rows");
     if (s->grain > 1)

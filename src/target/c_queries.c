@@ -17,6 +17,8 @@
  */
 #include "target/emitter_internal.h"
 
+#include <string.h>
+
 typedef struct query {
     target_emitter *emitter;
     base_text body;
@@ -124,11 +126,33 @@ void target_c_workspace(target_emitter *emitter, const char *entry, const target
     query_end(&q, entry, "workspace", total, out);
 }
 
-void target_c_rows(target_emitter *emitter, const char *entry, base_text *out) {
+/* The bytes of a tensor are counted and thrown away. From the last dimension on: where that has no
+ * elements the others do not matter. */
+static void query_bytes(query *q, const ir_parameter *parameter) {
+    const ir_type *type = &parameter->value->type;
+    const char *bytes =
+        target_emit_integer(q->emitter, base_dtype_size(target_c_memory_dtype(parameter->dtype)));
+    bool known = true;
+    for (int d = type->rank - 1; d >= 0; d--) {
+        int64_t extent;
+        bytes = query_checked(q, "mul", bytes, query_extent(q, type->extent[d]));
+        known =
+            known && layout_extent_known(&q->emitter->module->extents, type->extent[d], &extent);
+    }
+    const char *line = target_emit_text(q->emitter, "    (void)%s;\n", bytes);
+    if (!known && (q->body.length == 0 || strstr(q->body.bytes, line) == NULL))
+        base_text_string(&q->body, line);
+}
+
+void target_c_rows(target_emitter *emitter, const char *entry, int parameters, base_text *out) {
     const ir_module *module = emitter->module;
     const char *rows = "1";
     query q;
     query_begin(&q, emitter);
+    for (int i = 0; i < parameters; i++)
+        if (module->parameters[i].is_tensor)
+            query_bytes(&q, &module->parameters[i]);
+    q.checked = q.body.length > 0;
     for (int i = 0; i < module->axis_count; i++)
         if (module->axes[i].is_program && module->axes[i].program == 0)
             rows = query_extent(&q, module->axes[i].extent);

@@ -321,10 +321,11 @@ void target_c_push(target_emitter *emitter, const ir_op *op);
 void target_c_groups(target_emitter *emitter, const char *entry, base_text *out);
 void target_c_workspace(target_emitter *emitter, const char *entry, const target_c_arrays *arrays,
                         base_text *out);
-/* The same for `i64 ENTRY_rows(const i64 *words)`, the programs of the first axis, and `i64
+/* The same for `i64 ENTRY_rows(const i64 *words)`, the programs of the first axis, 1 where there is
+ * none, and -1 also where the bytes of one of the first `parameters` leave 63 bits; and for `i64
  * ENTRY_handed(const i64 *words)`, the bytes of the tensors from parameter `first` on, each up to a
  * multiple of 64. */
-void target_c_rows(target_emitter *emitter, const char *entry, base_text *out);
+void target_c_rows(target_emitter *emitter, const char *entry, int parameters, base_text *out);
 void target_c_handed(target_emitter *emitter, const char *entry, int first, base_text *out);
 
 /* ---- c_prelude.c ---- */

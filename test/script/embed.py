@@ -54,6 +54,16 @@ kernel whole(x: in f32[N], total: out f32[], N: const = 37) {
 """
 
 
+# Macros of headers that a caller may have included before.
+MACROS = """kernel macros(NAN: in f32[EOF, dynamic I], complex: out f32[EOF, I], small: f32) {
+    program noreturn: EOF
+    complex[noreturn, :] = NAN[noreturn, :] * small
+}
+"""
+BEFORE = "".join(f"#include <{name}.h>\n" for name in (
+    "complex", "errno", "limits", "math", "signal", "stdio", "stdlib", "stdnoreturn"))
+
+
 def host_versions():
     """The versions that this processor runs."""
     machine = re.search(r"machine (\S+)", croft("plan", "examples/sum.croft", "N=8").out)[1]
@@ -275,7 +285,7 @@ def check_odd_names():
     scalars = {"words": 2.25, "end": -7, "small": 0.75, "on": 1}
     given = {**scalars, "small": int(np.float16(0.75).view(np.uint16)), "R": 9, "H": 3, "N": 21}
     # what the caller sees, by the kernel's own names
-    own = {**{name + "2": name for name in ("class", "new", "int", "words", "end")}}
+    own = {**{name + "2": name for name in ("class", "new", "int", "words", "end", "small")}}
     seen = {own.get(name, name) for *_, name in embedded.parameters}
     case("odd_names_are_those_of_neither_language", seen >= {*inputs, *scalars, "y"} and
          all(name not in ("class", "new", "int") for *_, name in embedded.parameters), seen)
@@ -292,6 +302,27 @@ def check_odd_names():
         wanted["y"][1::2] = 1  # rows between the programs are nobody's
     wrong = (call_all(embedded, named, wanted, values, 5) if isinstance(wanted, dict) else wanted)
     case("odd_has_the_bits_of_run", not wrong, wrong)
+
+
+def check_macros():
+    """The header stands behind others, whose macros are no names of its own."""
+    path = SCRATCH / "macros.croft"
+    path.write_text(MACROS + "kernel flat(x: in f32[dynamic N], y: out f32[N]) {\n"
+                    "    y[:] = x[:] + 1.0\n}\n")
+    embedded = Embedded("macros", path, "--kernel", "macros", "--isa", "baseline")
+    user = SCRATCH / "macros_user.c"
+    user.write_text(BEFORE + '#include "macros.h"\nint main(void) { return 0; }\n')
+    for compiler in ("gcc", "clang"):
+        said = compile_with(compiler, "-std=c11", *WARNINGS, "-fsyntax-only", user)
+        case(f"header_behind_others_with_{compiler}", not embedded.emitted.code and not said, said)
+    flat = Embedded("flat", path, "--kernel", "flat", "--isa", "baseline")
+    said = flat.build("gcc")
+    x, y = np.ones(8, np.float32), np.zeros(8, np.float32)
+    flat.pretend(1)
+    for size, wanted in ((8, OK), (2**61, SIZE), (-1, SIZE)):
+        status = flat.run(*flat.arguments({"x": x, "y": y}, {"N": size}, (0, 1), None))
+        case(f"flat_of_{size}", not said and status == wanted, f"{said} {status}")
+    case("flat_is_computed", np.all(y == 2), y)
 
 
 def check_whole():
@@ -350,7 +381,8 @@ def check_refusals(embedded):
         return embedded.run(*words), words
     for name, span, rows, wanted in (("empty", (3, 3), 7, OK), ("below", (-1, 3), 7, RANGE),
                                      ("turned", (4, 3), 7, RANGE), ("behind", (0, 8), 7, RANGE),
-                                     ("negative_size", (0, 0), -1, SIZE)):
+                                     ("negative_size", (0, 0), -1, SIZE),
+                                     ("too_many_bytes", (0, 1), 2**61, SIZE)):
         status, _ = call(span, {"R": rows})
         case(f"range_{name}", status == wanted and np.all(y == -1), status)
     for name, at, value, wanted in (("stride", 1, -100, STRIDE), ("alignment", 0, None, ALIGNMENT)):
@@ -540,6 +572,7 @@ def main():
     check_example("cross_entropy", 33, "f16", ["gcc"], ["--plan", "fallback"], dynamic=True,
                   rows=37, grain=16)
     check_odd_names()
+    check_macros()
     check_whole()
     if platform.machine() == "x86_64":
         check_only_avx2()
