@@ -63,6 +63,12 @@ static void overrun(const fake_launch *launch) {
     copy_elements(launch, 1);
 }
 
+static void unsteady(const fake_launch *launch) {
+    copy_elements(launch, 0);
+    if (fake_opencl.launch_count % 3 == 0)
+        ((float *)(void *)((memory_object *)launch->memories[1])->data)[1] = 7.0f;
+}
+
 /* ---- the state ---- */
 
 static const fake_device good = {.kind = 2,
@@ -106,9 +112,11 @@ EXPORT __attribute__((constructor)) void fake_opencl_reset(void) {
         fake_opencl.devices[1].compiler = 0;
         fake_opencl.devices[1].language = "OpenCL C 1.1 ";
     }
-    fake_opencl.kernel = strcmp(word, "copy") == 0      ? copy
-                         : strcmp(word, "overrun") == 0 ? overrun
-                                                        : NULL;
+    fake_opencl.kernel = strcmp(word, "copy") == 0       ? copy
+                         : strcmp(word, "overrun") == 0  ? overrun
+                         : strcmp(word, "unsteady") == 0 ? unsteady
+                                                         : NULL;
+    fake_opencl.reads_text = getenv("FAKE_OPENCL") != NULL;
     fake_opencl.lost = strcmp(word, "lost") == 0;
 }
 
@@ -417,6 +425,9 @@ FUNCTION void *clCreateProgramWithSource(void *context, uint32_t count, const ch
     rule(count == 1 && lengths != NULL, "a text stands alone");
     pthread_mutex_lock(&lock);
     snprintf(fake_opencl.text, sizeof fake_opencl.text, "%.*s", (int)lengths[0], texts[0]);
+    const char *group = strstr(texts[0], "reqd_work_group_size(");
+    if (fake_opencl.reads_text && group != NULL)
+        fake_opencl.kernel_group = strtoul(strchr(group, '(') + 1, NULL, 10);
     pthread_mutex_unlock(&lock);
     add(&fake_opencl.live_programs, 1);
     return &program;

@@ -10,8 +10,10 @@
  * of the test, when there is one. Without a test, as a library that the command opens, FAKE_OPENCL
  * in the environment says which devices there are (`none`: no platform; `empty`: no device;
  * `lacking`: both lack something) and what a launch does to two f32[R, N]: `copy`, `overrun`
- * (copies one element more), `lost` (fails). It checks what an implementation would only crash on:
- * what is made is given back once, arguments are set by the thread that launches, parts lie inside.
+ * (copies one element more), `unsteady` (every third launch other elements), `lost` (fails); groups
+ * are then of the size that the text asks for. It checks what an implementation would only crash
+ * on: what is made is given back once, arguments are set by the thread that launches, parts lie
+ * inside.
  */
 #ifndef FAKE_OPENCL_H
 #define FAKE_OPENCL_H
@@ -51,7 +53,8 @@ typedef struct fake_opencl_state {
     const char *log;
     const char *kernel_name; /* the one that is in every program; NULL: any */
     size_t kernel_threads;
-    size_t kernel_group; /* 0: that of the launches to come is not asked for by the text */
+    size_t kernel_group; /* that the text asks for; 0: none */
+    int reads_text;      /* kernel_group becomes what stands in it */
     uint64_t kernel_scratch;
     uint32_t kernel_arguments;
     void (*kernel)(const fake_launch *launch);

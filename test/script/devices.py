@@ -128,7 +128,7 @@ def runs():
     command.case("a_launch_that_gives_other_bytes_is_told",
                  run.code == 1 and "launch 3 of 5 gave other bytes of y" in run.out, run)
     run = croft("run", kernel, f"x={x}", "y=-", "--repeat", 5)
-    command.case("repeating_belongs_to_cuda", run.code == 2 and "--repeat" in run.err, run)
+    command.case("repeating_belongs_to_devices", run.code == 2 and "--repeat" in run.err, run)
     kept = [words for words in croft("cache", "ls").out.splitlines() if words.startswith("copy ")]
     command.case("machine_code_is_kept", len(kept) == 1 and " sm_90 " in kept[0]
                  and FAKE in kept[0], kept)
@@ -205,10 +205,59 @@ def loader():
                       in run.out), run)
 
 
+def runs_opencl():
+    """As above; buffers are handles, and the arrays parts of them between the guards."""
+    kernel = command.SCRATCH / "copy.croft"
+    x, y = command.SCRATCH / "x.npy", command.SCRATCH / "z.npy"
+    values = np.load(x)
+    words = ["run", kernel, f"x={x}", f"y={y}", "--target", "opencl"]
+    for name, library in (("a_loader", LOADER), ("a_vendor", VENDOR)):
+        run = croft(*words, "--check", opencl=library, opencl_does="copy")
+        command.case(f"arrays_go_to_an_opencl_device_of_{name}_and_back",
+                     run.code == 0 and "check y: ok, 15 elements" in run.out
+                     and "from Pretended graphics: 48 bytes of stack, 512 bytes of scratch\n"
+                     in run.out
+                     and np.array_equal(np.load(y), values), run)
+        y.unlink()
+    run = croft(*words, "--check", opencl_does="overrun")
+    command.case("a_write_past_the_end_of_a_buffers_part_is_seen",
+                 run.code == 1 and "memory around y was written" in run.out, run)
+    run = croft(*words, "--repeat", 5, "--check", opencl_does="copy")
+    command.case("launches_of_opencl_that_agree_are_fine", run.code == 0, run)
+    run = croft(*words, "--repeat", 5, opencl_does="unsteady")
+    command.case("a_launch_of_opencl_that_gives_other_bytes_is_told",
+                 run.code == 1 and "launch 3 of 5 gave other bytes of y" in run.out, run)
+    y.unlink()
+    run = croft(*words, opencl_does="lost")
+    command.case("a_launch_of_opencl_that_fails_is_told_and_writes_nothing",
+                 run.code == 4 and "clWaitForEvents: CL_EXEC_STATUS_ERROR" in run.err
+                 and not y.exists(), run)
+    run = croft(*words, opencl_does="lacking")
+    command.case("devices_that_lack_something_run_nothing",
+                 run.code == 4 and "no OpenCL device has what kernels need:" in run.err
+                 and "Pretended processor: it lacks CL_FP_DENORM" in run.err
+                 and not y.exists(), run)
+    for does in ("none", "empty"):
+        run = croft(*words, opencl_does=does)
+        command.case(f"opencl_that_is_{does}_runs_nothing", run.code == 4 and not y.exists(), run)
+    run = croft(*words, opencl=NOWHERE)
+    command.case("without_opencl_nothing_runs",
+                 run.code == 4 and "no OpenCL; looked for" in run.err and NOWHERE in run.err
+                 and not y.exists(), run)
+    run = croft(*words, "--opencl-library", LOADER, opencl=NOWHERE, opencl_does="copy")
+    command.case("an_option_goes_before_the_environment", run.code == 0, run)
+    run = croft(*words, "--offset", 1, opencl_does="copy")
+    command.case("buffers_are_not_moved", run.code == 2 and "--offset" in run.err, run)
+    run = croft("plan", "examples/softmax.croft", "N=8", "--opencl-library", LOADER)
+    command.case("the_library_belongs_to_what_opens_it",
+                 run.code == 2 and "run and devices: --opencl-library" in run.err, run)
+
+
 lists()
 lists_opencl()
 loader()
 reports()
 missing()
 runs()
+runs_opencl()
 command.finish()

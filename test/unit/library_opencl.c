@@ -1,0 +1,395 @@
+/* The library on OpenCL: a caller's context, device, queue and buffers, on an implementation that
+ * is installed (PoCL does). CROFT_OPENCL_LIBRARY names another than the loader. */
+#include <dlfcn.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "library_fixture.h"
+#include "runtime/opencl.h"
+
+enum { ROWS = 13, WIDTH = 100, COUNT = ROWS * WIDTH, SHIFT = 4096 };
+
+/* What a caller uses of OpenCL. */
+typedef struct caller {
+    void *library, *platform, *device, *context, *queue;
+    int (*platforms)(uint32_t limit, void **platforms, uint32_t *count);
+    int (*devices)(void *platform, uint64_t kinds, uint32_t limit, void **devices, uint32_t *count);
+    void *(*context_create)(const intptr_t *properties, uint32_t count, void *const *devices,
+                            void *notify, void *state, int *error);
+    void *(*queue_create)(void *context, void *device, uint64_t properties, int *error);
+    void *(*buffer_create)(void *context, uint64_t flags, size_t bytes, void *host, int *error);
+    void *(*part_create)(void *buffer, uint64_t flags, uint32_t kind, const void *region,
+                         int *error);
+    int (*write)(void *queue, void *memory, uint32_t blocking, size_t offset, size_t bytes,
+                 const void *from, uint32_t count, void *const *events, void **event);
+    int (*read)(void *queue, void *memory, uint32_t blocking, size_t offset, size_t bytes, void *to,
+                uint32_t count, void *const *events, void **event);
+    int (*memory_release)(void *memory);
+    int (*queue_release)(void *queue);
+    int (*context_release)(void *context);
+} caller;
+
+typedef struct session {
+    caller c;
+    croft_context *context;
+    croft_kernel *kernel;
+    croft_diagnostics *findings;
+    void *x, *y; /* buffers of SHIFT bytes and a matrix, and SHIFT bytes more */
+    float in[COUNT], out[COUNT];
+    matrix from, to;
+} session;
+
+static const char *library(void) {
+    return getenv("CROFT_OPENCL_LIBRARY");
+}
+
+static void find_function(const caller *c, const char *name, void *function) {
+    void *address = dlsym(c->library, name);
+    assert_non_null(address);
+    memcpy(function, &address, sizeof address);
+}
+
+static void open_caller(caller *c) {
+    int error = 0;
+    c->library = dlopen(library() != NULL ? library() : "libOpenCL.so.1", RTLD_NOW);
+    assert_non_null(c->library);
+    find_function(c, "clGetPlatformIDs", &c->platforms);
+    find_function(c, "clGetDeviceIDs", &c->devices);
+    find_function(c, "clCreateContext", &c->context_create);
+    find_function(c, "clCreateCommandQueue", &c->queue_create);
+    find_function(c, "clCreateBuffer", &c->buffer_create);
+    find_function(c, "clCreateSubBuffer", &c->part_create);
+    find_function(c, "clEnqueueWriteBuffer", &c->write);
+    find_function(c, "clEnqueueReadBuffer", &c->read);
+    find_function(c, "clReleaseMemObject", &c->memory_release);
+    find_function(c, "clReleaseCommandQueue", &c->queue_release);
+    find_function(c, "clReleaseContext", &c->context_release);
+    assert_int_equal(c->platforms(1, &c->platform, NULL), 0);
+    assert_int_equal(c->devices(c->platform, 0xFFFFFFFF, 1, &c->device, NULL), 0);
+    c->context = c->context_create(NULL, 1, &c->device, NULL, NULL, &error);
+    assert_int_equal(error, 0);
+    c->queue = c->queue_create(c->context, c->device, 0, &error);
+    assert_int_equal(error, 0);
+}
+
+static void *buffer(session *s, size_t bytes) {
+    int error = 0;
+    void *made = s->c.buffer_create(s->c.context, 1, bytes, NULL, &error);
+    assert_int_equal(error, 0);
+    return made;
+}
+
+static void on_device(matrix *m, void *data, uint64_t offset) {
+    matrix_set(m, NULL, ROWS, WIDTH, WIDTH);
+    m->tensor.data = data;
+    m->tensor.byte_offset = offset;
+    m->tensor.device_type = CROFT_ON_OPENCL;
+}
+
+static session *open_session(const char *text) {
+    session *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    open_caller(&s->c);
+    croft_config config = {.size = sizeof config,
+                           .device = "opencl",
+                           .opencl_library = library(),
+                           .opencl_context = s->c.context,
+                           .opencl_device = s->c.device};
+    assert_int_equal(croft_context_create(&config, &s->context), CROFT_OK);
+    if (compile_text(s->context, text, &s->kernel, &s->findings) != CROFT_OK)
+        fail_msg("%s", croft_diagnostics_text(s->findings));
+    for (int i = 0; i < COUNT; i++)
+        s->in[i] = (float)(i % 251) / 16.0f - 5.0f;
+    s->x = buffer(s, sizeof s->in + 2 * SHIFT);
+    s->y = buffer(s, sizeof s->out + 2 * SHIFT);
+    on_device(&s->from, s->x, 0);
+    on_device(&s->to, s->y, 0);
+    return s;
+}
+
+static void close_session(session *s) {
+    croft_kernel_free(s->kernel);
+    croft_context_free(s->context);
+    s->c.memory_release(s->x);
+    s->c.memory_release(s->y);
+    s->c.queue_release(s->c.queue);
+    s->c.context_release(s->c.context);
+    dlclose(s->c.library);
+    free(s);
+}
+
+static void write_input(session *s, void *memory, size_t offset) {
+    assert_int_equal(s->c.write(s->c.queue, memory, 1, offset, sizeof s->in, s->in, 0, NULL, NULL),
+                     0);
+}
+
+static void read_output(session *s, void *memory, size_t offset) {
+    assert_int_equal(s->c.read(s->c.queue, memory, 1, offset, sizeof s->out, s->out, 0, NULL, NULL),
+                     0);
+}
+
+static croft_dispatch *prepare(session *s) {
+    croft_dispatch *dispatch = NULL;
+    if (prepare_pair(s->kernel, &s->from, &s->to, &dispatch, &s->findings) != CROFT_OK)
+        fail_msg("%s", croft_diagnostics_text(s->findings));
+    return dispatch;
+}
+
+static void launch(session *s, croft_dispatch *dispatch, const croft_launch_options *options) {
+    if (croft_launch(dispatch, options, &s->findings) != CROFT_OK)
+        fail_msg("%s", croft_diagnostics_text(s->findings));
+}
+
+static void is_scaled(const session *s) {
+    for (int i = 0; i < COUNT; i++)
+        assert_true(s->out[i] == 2.0f * s->in[i]);
+}
+
+/* ---- what runs ---- */
+
+static void rows_of_buffers_are_computed(void **state) {
+    (void)state;
+    session *s = open_session(SOFTMAX);
+    write_input(s, s->x, 0);
+    croft_dispatch *dispatch = prepare(s);
+    launch(s, dispatch, NULL);
+    read_output(s, s->y, 0);
+    for (int row = 0; row < ROWS; row++) {
+        double sum = 0, most = -INFINITY;
+        for (int i = 0; i < WIDTH; i++)
+            most = fmax(most, s->in[row * WIDTH + i]);
+        for (int i = 0; i < WIDTH; i++)
+            sum += exp(s->in[row * WIDTH + i] - most);
+        for (int i = 0; i < WIDTH; i++) {
+            double expected = exp(s->in[row * WIDTH + i] - most) / sum;
+            assert_true(fabs(s->out[row * WIDTH + i] - expected) <= 1e-5 * expected);
+        }
+    }
+    croft_dispatch_free(dispatch);
+    close_session(s);
+}
+
+static void tensors_may_begin_inside_of_buffers(void **state) {
+    (void)state;
+    session *s = open_session(SCALE);
+    write_input(s, s->x, SHIFT);
+    on_device(&s->from, s->x, SHIFT);
+    on_device(&s->to, s->y, 2 * SHIFT);
+    croft_dispatch *dispatch = prepare(s);
+    launch(s, dispatch, NULL);
+    read_output(s, s->y, 2 * SHIFT);
+    is_scaled(s);
+    croft_dispatch_free(dispatch);
+    close_session(s);
+}
+
+static void two_halves_of_one_buffer_are_two_tensors(void **state) {
+    (void)state;
+    session *s = open_session(SCALE);
+    void *both = buffer(s, 4 * SHIFT + 2 * sizeof s->in);
+    write_input(s, both, 0);
+    on_device(&s->from, both, 0);
+    on_device(&s->to, both, 2 * SHIFT);
+    croft_dispatch *dispatch = prepare(s);
+    launch(s, dispatch, NULL);
+    read_output(s, both, 2 * SHIFT);
+    is_scaled(s);
+    croft_dispatch_free(dispatch);
+    s->c.memory_release(both);
+    close_session(s);
+}
+
+static void an_output_may_be_an_input(void **state) {
+    (void)state;
+    for (uint64_t offset = 0; offset <= SHIFT; offset += SHIFT) {
+        session *s = open_session(SCALE);
+        write_input(s, s->x, offset);
+        on_device(&s->from, s->x, offset);
+        on_device(&s->to, s->x, offset);
+        croft_dispatch *dispatch = prepare(s);
+        launch(s, dispatch, NULL);
+        read_output(s, s->x, offset);
+        is_scaled(s);
+        croft_dispatch_free(dispatch);
+        close_session(s);
+    }
+}
+
+static void launches_go_on_a_callers_queue_and_to_other_buffers(void **state) {
+    (void)state;
+    session *s = open_session(SCALE);
+    void *z = buffer(s, sizeof s->out);
+    void *data[2] = {s->x, z};
+    croft_launch_options options = {.size = sizeof options, .stream = s->c.queue};
+    write_input(s, s->x, 0);
+    croft_dispatch *dispatch = prepare(s);
+    launch(s, dispatch, &options);
+    read_output(s, s->y, 0); /* in order on the same queue */
+    is_scaled(s);
+    memset(s->out, 0, sizeof s->out);
+    options.data = data;
+    launch(s, dispatch, &options);
+    read_output(s, z, 0);
+    is_scaled(s);
+    void *small = buffer(s, sizeof s->out - 4);
+    data[1] = small;
+    assert_int_equal(croft_launch(dispatch, &options, &s->findings), CROFT_REJECTED);
+    assert_non_null(strstr(croft_diagnostics_text(s->findings), "tensor-range"));
+    croft_diagnostics_free(s->findings);
+    data[1] = s->x;
+    assert_int_equal(croft_launch(dispatch, &options, &s->findings), CROFT_REJECTED);
+    assert_non_null(strstr(croft_diagnostics_text(s->findings), "tensor-overlap"));
+    croft_diagnostics_free(s->findings);
+    croft_dispatch_free(dispatch);
+    s->c.memory_release(small);
+    s->c.memory_release(z);
+    close_session(s);
+}
+
+static void no_rows_need_no_buffer(void **state) {
+    (void)state;
+    session *s = open_session(SCALE);
+    on_device(&s->from, NULL, 0);
+    on_device(&s->to, NULL, 0);
+    s->from.shape[0] = s->to.shape[0] = 0;
+    croft_dispatch *dispatch = prepare(s);
+    launch(s, dispatch, NULL);
+    croft_dispatch_free(dispatch);
+    close_session(s);
+}
+
+/* A buffer of host memory begins where that does: no variant takes for granted what does not
+ * hold. */
+static void buffers_of_host_memory_begin_where_that_does(void **state) {
+    (void)state;
+    session *s = open_session(SCALE);
+    static float host[COUNT + 64];
+    int error = 0;
+    float *odd = host + 16 - (uintptr_t)host % 64 / 4 + 1;
+    memcpy(odd, s->in, sizeof s->in);
+    void *memory = s->c.buffer_create(s->c.context, 1 | 8, sizeof s->in, odd, &error);
+    assert_int_equal(error, 0);
+    on_device(&s->from, memory, 0);
+    croft_dispatch *dispatch = prepare(s);
+    launch(s, dispatch, NULL);
+    read_output(s, s->y, 0);
+    is_scaled(s);
+    croft_dispatch_free(dispatch);
+    s->c.memory_release(memory);
+    close_session(s);
+}
+
+/* ---- what is refused ---- */
+
+static void expect_refused(session *s, const char *slug) {
+    croft_dispatch *dispatch = NULL;
+    s->findings = NULL;
+    assert_int_equal(prepare_pair(s->kernel, &s->from, &s->to, &dispatch, &s->findings),
+                     CROFT_REJECTED);
+    assert_null(dispatch);
+    if (strstr(croft_diagnostics_text(s->findings), slug) == NULL)
+        fail_msg("%s is not in: %s", slug, croft_diagnostics_text(s->findings));
+    croft_diagnostics_free(s->findings);
+}
+
+static void tensors_that_cannot_lie_so_are_refused(void **state) {
+    (void)state;
+    session *s = open_session(SCALE);
+    on_device(&s->from, s->x, 4);
+    expect_refused(s, "tensor-alignment");
+    on_device(&s->from, s->x, 4 * SHIFT);
+    expect_refused(s, "tensor-range");
+    on_device(&s->from, s->x, UINT64_MAX - 127);
+    expect_refused(s, "tensor-range");
+    on_device(&s->from, s->x, 3 * SHIFT - 128); /* begins inside, ends behind the end */
+    expect_refused(s, "tensor-range");
+    on_device(&s->from, NULL, 0);
+    expect_refused(s, "argument-value");
+    on_device(&s->from, s->x, 0);
+    s->from.tensor.device_type = CROFT_ON_CPU;
+    expect_refused(s, "tensor-device");
+    s->from.tensor.device_type = CROFT_ON_CUDA;
+    expect_refused(s, "tensor-device");
+    close_session(s);
+}
+
+static void bytes_that_are_anothers_are_seen_through_handles(void **state) {
+    (void)state;
+    session *s = open_session(SCALE);
+    on_device(&s->from, s->x, 0);
+    on_device(&s->to, s->x, SHIFT);
+    expect_refused(s, "tensor-overlap"); /* a matrix has more bytes than that */
+    const size_t region[2] = {SHIFT, sizeof s->out};
+    int error = 0;
+    void *part = s->c.part_create(s->x, 0, 0x1220, region, &error);
+    assert_int_equal(error, 0);
+    on_device(&s->to, part, 0);
+    expect_refused(s, "tensor-overlap");
+    on_device(&s->from, s->x, SHIFT);
+    croft_dispatch *dispatch = prepare(s); /* one tensor, by two names */
+    croft_dispatch_free(dispatch);
+    s->c.memory_release(part);
+    close_session(s);
+}
+
+static void contexts_that_cannot_be_are_refused(void **state) {
+    (void)state;
+    int there = 0;
+    croft_context *context = NULL;
+    croft_config config = {.size = sizeof config, .device = "opencl", .opencl_context = &there};
+    assert_int_equal(croft_context_create(&config, &context), CROFT_MISUSE);
+    config.opencl_context = NULL;
+    config.opencl_device = &there;
+    assert_int_equal(croft_context_create(&config, &context), CROFT_MISUSE);
+    config.opencl_device = NULL;
+    config.opencl_library = "/nowhere/libOpenCL.so.1";
+    assert_int_equal(croft_context_create(&config, &context), CROFT_NO_DEVICE);
+    assert_null(context);
+}
+
+static void the_environment_names_the_library(void **state) {
+    (void)state;
+    const char *before = library();
+    croft_config config = {.size = sizeof config};
+    setenv("CROFT_OPENCL_LIBRARY", "/some/libOpenCL.so", 1);
+    croft_config_from_environment(&config);
+    assert_string_equal(config.opencl_library, "/some/libOpenCL.so");
+    if (before == NULL)
+        unsetenv("CROFT_OPENCL_LIBRARY");
+    else
+        setenv("CROFT_OPENCL_LIBRARY", before, 1);
+    config = (croft_config){.size = offsetof(croft_config, opencl_library)}; /* an older header */
+    croft_config_from_environment(&config);
+    assert_null(config.opencl_library);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_of_buffers_are_computed),
+        cmocka_unit_test(tensors_may_begin_inside_of_buffers),
+        cmocka_unit_test(two_halves_of_one_buffer_are_two_tensors),
+        cmocka_unit_test(an_output_may_be_an_input),
+        cmocka_unit_test(launches_go_on_a_callers_queue_and_to_other_buffers),
+        cmocka_unit_test(no_rows_need_no_buffer),
+        cmocka_unit_test(buffers_of_host_memory_begin_where_that_does),
+        cmocka_unit_test(tensors_that_cannot_lie_so_are_refused),
+        cmocka_unit_test(bytes_that_are_anothers_are_seen_through_handles),
+        cmocka_unit_test(contexts_that_cannot_be_are_refused),
+        cmocka_unit_test(the_environment_names_the_library),
+    };
+    static runtime_opencl_system found;
+    const runtime_opencl_config config = {.library = library()};
+    runtime_opencl_look(&config, &found);
+    for (int i = 0; i < found.device_count; i++)
+        if (found.devices[i].lacking[0] == '\0')
+            return cmocka_run_group_tests(tests, NULL, NULL);
+    printf("no OpenCL device to run on: %s\n", found.library.text);
+    return 77;
+}
