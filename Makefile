@@ -16,7 +16,7 @@
 
 BUILD_PACKAGES := gcc libc6-dev cmake
 CHECK_PACKAGES := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev libcmocka-dev clang-format pkg-config \
-                  python3 python3-numpy ocl-icd-libopencl1 pocl-opencl-icd
+                  python3 python3-numpy ocl-icd-libopencl1 pocl-opencl-icd oclgrind locales-all
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON ?= $(shell for p in python3 /usr/bin/python3; do \
             $$p -c 'import numpy' 2>/dev/null && { command -v $$p; break; }; done)

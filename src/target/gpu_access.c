@@ -300,5 +300,8 @@ void target_gpu_store(target_emitter *emitter, const ir_op *op) {
     if (once) {
         emitter->depth--;
         target_emit_line(emitter, "}");
+    } else if (alike && is_loaded(&s) && target_gpu_spelling_of(emitter)->lock_step == 1) {
+        /* each lane reads what it has written itself, and a late one would write meanwhile */
+        target_gpu_spelling_of(emitter)->wait(emitter, IR_SCOPE_GROUP);
     }
 }

@@ -57,7 +57,11 @@ static const target target_cpu = {.name = "cpu",
                                   .ignores_policy = target_c_ignores_policy,
                                   .emit = target_c_emit};
 
-static const target *const targets[] = {&target_cpu, &target_cuda, &target_opencl};
+static const target *const targets[] = {
+    &target_cpu,
+    &target_cuda,
+    &target_opencl,
+};
 
 enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };
 

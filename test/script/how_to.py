@@ -11,7 +11,7 @@ import re
 import command
 from command import case
 
-NEW = {"how-to-add-cost-model.md": "metal"}
+NEW = {"how-to-add-cost-model.md": "metal", "how-to-add-dialect.md": "toy"}
 FILES = [path for room in ("src", "cli", "include", "test", "bench", "tools")
          for path in sorted((command.ROOT / room).rglob("*")) if path.is_file()]
 
