@@ -70,14 +70,6 @@ static bool make_memory(cpu_bench *bench) {
     return true;
 }
 
-static void split_flags(const char *flags, char room[1024], const char *list[32]) {
-    int count = 0;
-    snprintf(room, 1024, "%s", flags);
-    for (char *word = strtok(room, " "); word != NULL && count < 31; word = strtok(NULL, " "))
-        list[count++] = word;
-    list[count] = NULL;
-}
-
 static bool compile(plan_arm *arm, const cpu_bench *bench, const base_source *source,
                     const char *path) {
     base_source plan;
@@ -129,13 +121,12 @@ static bool open_arm(plan_arm *arm, const cpu_bench *bench, runtime_device *devi
     arm->device = device;
     if (!compile(arm, bench, source, path))
         return false;
-    char room[1024];
-    const char *flags[32];
-    split_flags(machine_host()->compiler_flags, room, flags);
+    machine_flags flags;
+    machine_flags_split(machine_host(), &flags);
     runtime_artifact artifact = {.text = arm->compiled.source_text,
                                  .length = strlen(arm->compiled.source_text),
                                  .entry = arm->compiled.entry,
-                                 .flags = flags,
+                                 .flags = flags.list,
                                  .behind = arm->behind,
                                  .behind_count = arm->compiled.launch_count - 1};
     for (int i = 1; i < arm->compiled.launch_count && i <= MOST_HANDED_ON; i++)

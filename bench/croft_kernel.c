@@ -143,24 +143,13 @@ static void pack_words(bench_kernel *kernel, const bench_problem *problem) {
                                       .work_ns = (double)(problem->rows * problem->width)};
 }
 
-/* The machine's flags as a NULL-terminated list; `room` holds their text. */
-static void split_flags(const char *flags, char room[1024], const char *list[32]) {
-    snprintf(room, 1024, "%s", flags);
-    int count = 0;
-    for (char *word = strtok(room, " "); word != NULL && count < 31; word = strtok(NULL, " ")) {
-        list[count++] = word;
-    }
-    list[count] = NULL;
-}
-
 bool bench_kernel_load(bench_kernel *kernel, runtime_device *device, FILE *errors) {
-    char room[1024];
-    const char *flags[32];
-    split_flags(machine_host()->compiler_flags, room, flags);
+    machine_flags flags;
+    machine_flags_split(machine_host(), &flags);
     runtime_artifact artifact = {.text = kernel->compiled.source_text,
                                  .length = strlen(kernel->compiled.source_text),
                                  .entry = kernel->compiled.entry,
-                                 .flags = flags};
+                                 .flags = flags.list};
     runtime_report report;
     kernel->device = device;
     if (device->vtable->load(device, &artifact, &kernel->module, &report) != RUNTIME_OK) {

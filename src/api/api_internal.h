@@ -172,8 +172,6 @@ croft_status api_variant_take(api_call *call, croft_kernel *kernel, const text_b
                               const text_argument *arguments, int count, const api_choice *choice,
                               const runtime_tensor *tensors, const api_variant **variant);
 void api_variants_free(croft_kernel *kernel);
-/* Of a launch of the module (runtime/device.h). */
-int api_count_words(const ir_module *module);
 
 /* ---- context.c ---- */
 /* Structs of the caller begin with their size, as the header that it was compiled with has them; an

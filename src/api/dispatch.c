@@ -187,7 +187,7 @@ static croft_status fill_dispatch(api_call *call, croft_dispatch *dispatch,
         status = make_workspace(call, dispatch, bindings);
     if (status != CROFT_OK)
         return status;
-    size_t words = (size_t)api_count_words(whole_module(compiled)) + 1;
+    size_t words = (size_t)ir_module_word_count(whole_module(compiled)) + 1;
     dispatch->words = api_allocate(call->allocator, sizeof(int64_t) * words);
     if (dispatch->words == NULL)
         return CROFT_OUT_OF_MEMORY;
@@ -279,7 +279,7 @@ void croft_dispatch_free(croft_dispatch *dispatch) {
     api_memory_release(dispatch);
     if (dispatch->variant != NULL) {
         const compile_result *compiled = &dispatch->variant->compiled;
-        size_t words = (size_t)api_count_words(whole_module(compiled)) + 1;
+        size_t words = (size_t)ir_module_word_count(whole_module(compiled)) + 1;
         api_release(allocator, dispatch->words, sizeof(int64_t) * words);
         api_release(allocator, dispatch->sizes,
                     sizeof *dispatch->sizes * (size_t)compiled->launch_count);

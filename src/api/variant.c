@@ -172,44 +172,12 @@ static runtime_module *module_of_same(const croft_kernel *kernel, const api_vari
     return NULL;
 }
 
-enum { FLAG_LIMIT = 32, FLAG_TEXT = 1024 };
-
-static void split_flags(const char *text, char room[FLAG_TEXT], const char *flags[FLAG_LIMIT + 1]) {
-    size_t length = strlen(text) < FLAG_TEXT - 1 ? strlen(text) : FLAG_TEXT - 1;
-    int count = 0;
-    memcpy(room, text, length);
-    room[length] = '\0';
-    for (char *word = room; *word != '\0' && count < FLAG_LIMIT;) {
-        size_t word_length = strcspn(word, " ");
-        bool more = word[word_length] == ' ';
-        word[word_length] = '\0';
-        flags[count++] = word;
-        word += word_length + more;
-    }
-    flags[count] = NULL;
-}
-
-int api_count_words(const ir_module *module) {
-    int64_t count = module->extents.symbol_count;
-    for (int i = 0; i < module->parameter_count; i++)
-        count += module->parameters[i].is_tensor ? module->parameters[i].value->type.rank : 1;
-    return (int)count;
-}
-
-static int count_pointers(const ir_module *module) {
-    int count = 0;
-    for (int i = 0; i < module->parameter_count; i++)
-        count += module->parameters[i].is_tensor;
-    return count;
-}
-
 static croft_status load_module(api_call *call, croft_kernel *kernel, api_variant *variant,
                                 runtime_entry *behind) {
     const compile_result *compiled = &variant->compiled;
     runtime_device *device = kernel->context->device;
-    char flag_text[FLAG_TEXT];
-    const char *flags[FLAG_LIMIT + 1];
-    split_flags(kernel->context->runs_on->compiler_flags, flag_text, flags);
+    machine_flags flags;
+    machine_flags_split(kernel->context->runs_on, &flags);
     for (int i = 1; i < compiled->launch_count; i++)
         behind[i - 1] = (runtime_entry){.name = compiled->launches[i].entry,
                                         .threads = compiled->launches[i].threads,
@@ -218,11 +186,11 @@ static croft_status load_module(api_call *call, croft_kernel *kernel, api_varian
     runtime_artifact artifact = {.text = compiled->source_text,
                                  .length = strlen(compiled->source_text),
                                  .entry = compiled->entry,
-                                 .flags = flags,
+                                 .flags = flags.list,
                                  .threads = compiled->threads,
                                  .cluster = compiled->module->cluster,
-                                 .pointer_count = count_pointers(compiled->module),
-                                 .word_count = api_count_words(compiled->module),
+                                 .pointer_count = ir_module_pointer_count(compiled->module),
+                                 .word_count = (int)ir_module_word_count(compiled->module),
                                  .scratch_bytes = compiled->scratch_bytes,
                                  .behind = behind,
                                  .behind_count = compiled->launch_count - 1};

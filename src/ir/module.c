@@ -147,6 +147,20 @@ int ir_module_subgroups(const ir_module *module) {
     return module->subgroup > 0 ? module->lanes / module->subgroup : 1;
 }
 
+int ir_module_pointer_count(const ir_module *module) {
+    int count = 0;
+    for (int i = 0; i < module->parameter_count; i++)
+        count += module->parameters[i].is_tensor;
+    return count;
+}
+
+int64_t ir_module_word_count(const ir_module *module) {
+    int64_t count = module->extents.symbol_count;
+    for (int i = 0; i < module->parameter_count; i++)
+        count += module->parameters[i].is_tensor ? module->parameters[i].value->type.rank : 1;
+    return count;
+}
+
 ir_position ir_module_position(const ir_module *module, int64_t thread, int64_t slot) {
     int lanes = ir_module_subgroup_lanes(module);
     if (lanes < 1)

@@ -333,6 +333,10 @@ void ir_op_remove(ir_op *op);
 /* Lanes of a subgroup, subgroups of a team. */
 int ir_module_subgroup_lanes(const ir_module *module);
 int ir_module_subgroups(const ir_module *module);
+/* What a launch of the module is given: a pointer for each tensor, and as words the sizes, the
+ * strides of each tensor and the scalars (runtime/device.h). */
+int ir_module_pointer_count(const ir_module *module);
+int64_t ir_module_word_count(const ir_module *module);
 /* The position of a thread of the team (all subgroups counted on) in a slot. */
 ir_position ir_module_position(const ir_module *module, int64_t thread, int64_t slot);
 

@@ -45,6 +45,7 @@
 #include "machine/machine.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define KIB(n) ((int64_t)(n)*1024)
@@ -285,6 +286,19 @@ const machine *machine_at(int index) {
 bool machine_runs_in_step(const char *name) {
     const machine *found = name != NULL ? machine_find(name) : NULL;
     return found != NULL && !found->lanes_are_threads;
+}
+
+void machine_flags_split(const machine *device, machine_flags *flags) {
+    int count = 0;
+    *flags = (machine_flags){0};
+    snprintf(flags->text, sizeof flags->text, "%s", device->compiler_flags);
+    for (char *at = flags->text; *at != '\0' && count < MACHINE_FLAG_LIMIT;) {
+        size_t length = strcspn(at, " ");
+        bool more = at[length] == ' ';
+        at[length] = '\0';
+        flags->list[count++] = at;
+        at += length + more;
+    }
 }
 
 const machine *machine_host(void) {

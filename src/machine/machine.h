@@ -52,6 +52,15 @@ const machine *machine_at(int index);
 /* Whether all lanes of a group run in lock step on the machine of this name. False where there is
  * no such machine, or the name is NULL. */
 bool machine_runs_in_step(const char *name);
+enum { MACHINE_FLAG_LIMIT = 15, MACHINE_FLAG_TEXT = 256 };
+
+/* The compiler flags of a machine one by one, NULL-terminated, as a compiler's arguments. They
+ * point into the text: do not copy the struct. */
+typedef struct machine_flags {
+    const char *list[MACHINE_FLAG_LIMIT + 1];
+    char text[MACHINE_FLAG_TEXT];
+} machine_flags;
+void machine_flags_split(const machine *device, machine_flags *flags);
 /* The best cpu machine that this process runs on (asks the processor, not the environment). */
 const machine *machine_host(void);
 

@@ -110,20 +110,6 @@ static const char *find_ranges(target_embed_state *s) {
 
 /* ---- a version ---- */
 
-int64_t target_embed_word_count(const ir_module *kernel) {
-    int64_t count = kernel->extents.symbol_count;
-    for (int i = 0; i < kernel->parameter_count; i++)
-        count += kernel->parameters[i].is_tensor ? kernel->parameters[i].value->type.rank : 1;
-    return count;
-}
-
-int target_embed_pointer_count(const ir_module *kernel) {
-    int count = 0;
-    for (int i = 0; i < kernel->parameter_count; i++)
-        count += kernel->parameters[i].is_tensor;
-    return count;
-}
-
 typedef struct embed_version {
     target_embed_state *state;
     const target_version *version;
@@ -143,12 +129,12 @@ static const char *product(target_emitter *e, const ir_type *type, int first, co
 }
 
 static int64_t scalar_count(const ir_module *kernel) {
-    return kernel->parameter_count - target_embed_pointer_count(kernel);
+    return kernel->parameter_count - ir_module_pointer_count(kernel);
 }
 
 /* Words and pointers of a launch with the tensors that are handed on. */
 static int64_t word_count(const embed_version *v) {
-    return target_embed_word_count(v->version->modules[0]);
+    return ir_module_word_count(v->version->modules[0]);
 }
 
 /* `k_avx2_hand`: the arguments with the tensors that launches hand on. They lie at `memory`, their
@@ -156,8 +142,8 @@ static int64_t word_count(const embed_version *v) {
 static void append_hand(embed_version *v, base_text *out) {
     target_emitter emitter, *e = &emitter;
     const ir_module *kernel = v->state->kernel, *module = v->version->modules[0];
-    int64_t own = target_embed_word_count(kernel) - scalar_count(kernel), word = own;
-    int pointer = target_embed_pointer_count(kernel);
+    int64_t own = ir_module_word_count(kernel) - scalar_count(kernel), word = own;
+    int pointer = ir_module_pointer_count(kernel);
     base_text body;
     target_names used;
     target_c_begin(e, v->state->arena, module, v->version->machine, v->suffix);
@@ -269,8 +255,8 @@ static void append_run(const embed_version *v, base_text *out) {
                          "    i64 all[%lld];\n    void *tensors[%d];\n"
                          "    char *const memory = %s_hand(pointers, words, tensors, all, "
                          "workspace);\n",
-                         (long long)word_count(v),
-                         target_embed_pointer_count(v->version->modules[0]), v->name);
+                         (long long)word_count(v), ir_module_pointer_count(v->version->modules[0]),
+                         v->name);
     append_launches(v, out);
     base_text_string(out, "    return 0;\n}\n");
 }

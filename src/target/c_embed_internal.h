@@ -33,11 +33,6 @@ typedef struct target_embed_state {
     bool processors;      /* some version is not for every processor */
 } target_embed_state;
 
-/* ---- c_embed.c ---- */
-/* Words of the words that a kernel's own parameters have. */
-int64_t target_embed_word_count(const ir_module *kernel);
-int target_embed_pointer_count(const ir_module *kernel);
-
 /* ---- c_embed_public.c ---- */
 /* Gives names to what the caller sees. */
 void target_embed_names(target_embed_state *state);

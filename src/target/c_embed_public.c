@@ -387,7 +387,7 @@ const char *target_embed_header(const target_embed_state *state) {
  * alone. */
 static void append_words(const target_embed_state *s, bool sizes, base_text *out) {
     const ir_module *kernel = s->kernel;
-    int64_t count = target_embed_word_count(kernel), scalar = count;
+    int64_t count = ir_module_word_count(kernel), scalar = count;
     for (int i = 0; i < kernel->parameter_count; i++)
         scalar -= !kernel->parameters[i].is_tensor;
     bool bits = !sizes && scalar < count;

@@ -128,12 +128,8 @@ static inline bool lockstep_open(lockstep_kernel *kernel, base_arena *arena,
 static inline void lockstep_call(const lockstep_kernel *kernel, void *const *pointers,
                                  const int64_t *words, int64_t begin, int64_t end) {
     const ir_module *m = kernel->module;
-    size_t pointer_count = 0, word_count = (size_t)m->extents.symbol_count;
-    for (int i = 0; i < m->parameter_count; i++) {
-        pointer_count += m->parameters[i].is_tensor;
-        word_count +=
-            m->parameters[i].is_tensor ? (size_t)m->parameters[i].value->type.rank : (size_t)1;
-    }
+    size_t pointer_count = (size_t)ir_module_pointer_count(m);
+    size_t word_count = (size_t)ir_module_word_count(m);
     int64_t bytes = 0;
     if (kernel->source.workspace != NULL)
         assert_true(layout_extent_evaluate(kernel->source.workspace, words, &bytes));

@@ -191,15 +191,11 @@ static inline emitted emit_fixture_compile(target_source source, const machine *
                                  "-fsanitize-undefined-trap-on-error",
                                  NULL};
     runtime_compiler_config config = {.compiler = compiler, .extra_flags = extra};
-    const char *flags[32] = {NULL};
-    char words[256];
-    int count = 0;
-    snprintf(words, sizeof words, "%s", m->compiler_flags);
-    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " "))
-        flags[count++] = word;
+    machine_flags flags;
+    machine_flags_split(m, &flags);
     emitted result = {0};
-    runtime_status status = runtime_compiler_build(&config, source.text, strlen(source.text), flags,
-                                                   &result.library, &report);
+    runtime_status status = runtime_compiler_build(&config, source.text, strlen(source.text),
+                                                   flags.list, &result.library, &report);
     if (status != RUNTIME_OK || report.text[0] != '\0')
         fprintf(stderr, "%s\n%s %s:\n%s\n", source.text, compiler, m->name, report.text);
     assert_int_equal(status, RUNTIME_OK);

@@ -31,6 +31,23 @@ static void lanes_in_step_need_no_barrier_and_no_second_subgroup(void **state) {
     }
 }
 
+/* No flag of the table is cut off or forgotten for want of room. */
+static void flags_are_split_whole(void **state) {
+    (void)state;
+    for (int i = 0; machine_at(i) != NULL; i++) {
+        const machine *m = machine_at(i);
+        machine_flags flags;
+        char joined[2 * MACHINE_FLAG_TEXT] = "";
+        machine_flags_split(m, &flags);
+        for (int k = 0; flags.list[k] != NULL; k++) {
+            strcat(joined, k > 0 ? " " : "");
+            strcat(joined, flags.list[k]);
+            assert_null(strchr(flags.list[k], ' '));
+        }
+        assert_string_equal(joined, m->compiler_flags);
+    }
+}
+
 static void an_unknown_machine_is_not_said_to_run_in_step(void **state) {
     (void)state;
     assert_false(machine_runs_in_step(NULL));
@@ -41,6 +58,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_are_threads_everywhere_but_on_a_cpu),
         cmocka_unit_test(lanes_in_step_need_no_barrier_and_no_second_subgroup),
+        cmocka_unit_test(flags_are_split_whole),
         cmocka_unit_test(an_unknown_machine_is_not_said_to_run_in_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
