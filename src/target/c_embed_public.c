@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-/* Of C++, beyond those of C, and of the functions below. */
+/* Names that no parameter may have: the keywords of C++ that C has not, and what the functions
+ * below use. */
 static const char *const public_words[] = {
     "alignas",     "alignof",
     "and",         "and_eq",
@@ -383,8 +384,8 @@ const char *target_embed_header(const target_embed_state *state) {
 
 /* ---- functions ---- */
 
-/* `const long long words[] = {R, 1009, x_stride0, 1};`, scalars as their bits. `sizes`: those
- * alone. */
+/* `const long long words[] = {R, 1009, x_stride0, 1};`, then the bits of scalars. With `sizes` the
+ * sizes alone. */
 static void append_words(const target_embed_state *s, bool sizes, base_text *out) {
     const ir_module *kernel = s->kernel;
     int64_t count = ir_module_word_count(kernel), scalar = count;
@@ -411,6 +412,17 @@ static void append_words(const target_embed_state *s, bool sizes, base_text *out
                              (long long)scalar++, s->parameters[i].name, s->parameters[i].name);
 }
 
+/* `R < 0 || N < 0`, of the sizes that are arguments; "" where there are none. */
+static const char *size_test(const target_embed_state *s) {
+    base_text test;
+    base_text_init(&test, s->arena);
+    base_text_string(&test, "");
+    for (int64_t i = 0; i < s->kernel->extents.symbol_count; i++)
+        if (s->symbols[i] != NULL)
+            base_text_format(&test, "%s%s < 0", test.length > 0 ? " || " : "", s->symbols[i]);
+    return test.bytes;
+}
+
 static void append_check(const char *test, target_embed_status status, const char *why,
                          base_text *out) {
     if (test[0] != '\0')
@@ -420,13 +432,9 @@ static void append_check(const char *test, target_embed_status status, const cha
 /* Checks that no size, stride or pointer is impossible. */
 static void append_checks(const target_embed_state *s, base_text *out) {
     const ir_module *kernel = s->kernel;
-    base_text sizes, strides, pointers;
-    base_text_init(&sizes, s->arena);
+    base_text strides, pointers;
     base_text_init(&strides, s->arena);
     base_text_init(&pointers, s->arena);
-    for (int64_t i = 0; i < kernel->extents.symbol_count; i++)
-        if (s->symbols[i] != NULL)
-            base_text_format(&sizes, "%s%s < 0", sizes.length > 0 ? " || " : "", s->symbols[i]);
     for (int i = 0; i < kernel->parameter_count; i++) {
         const ir_parameter *parameter = &kernel->parameters[i];
         int rank = parameter->is_tensor ? parameter->value->type.rank : 0;
@@ -439,7 +447,7 @@ static void append_checks(const target_embed_state *s, base_text *out) {
                              pointers.length > 0 ? " ||\n        " : "", s->parameters[i].name,
                              (long long)bytes);
     }
-    append_check(sizes.bytes, TARGET_EMBED_SIZE, "size", out);
+    append_check(size_test(s), TARGET_EMBED_SIZE, "size", out);
     append_check(strides.bytes, TARGET_EMBED_STRIDE, "stride", out);
     append_check(pointers.bytes, TARGET_EMBED_ALIGNMENT, "alignment", out);
 }
@@ -479,40 +487,45 @@ static void append_switch(const target_embed_state *s, const char *form, const c
     base_text_format(out, "    default:\n        return %s\n    }\n}\n", otherwise);
 }
 
-void target_embed_functions(const target_embed_state *state, base_text *out) {
-    const ir_module *kernel = state->kernel;
+static void append_run_function(const target_embed_state *s, base_text *out) {
+    const ir_module *kernel = s->kernel;
     int pointers = 0;
+    base_text unsupported;
+    base_text_init(&unsupported, s->arena);
+    base_text_format(&unsupported, "%d; /* unsupported */", TARGET_EMBED_UNSUPPORTED);
     base_text_string(out, "\n");
-    append_run_head(state, out);
+    append_run_head(s, out);
     base_text_string(out, " {\n");
-    append_checks(state, out);
-    append_words(state, false, out);
-    append_range_check(state, out);
+    append_checks(s, out);
+    append_words(s, false, out);
+    append_range_check(s, out);
     base_text_string(out, "    void *const pointers[] = {");
     for (int i = 0; i < kernel->parameter_count; i++)
         if (kernel->parameters[i].is_tensor)
             base_text_format(out, "%s(void *)(__UINTPTR_TYPE__)%s", pointers++ > 0 ? ", " : "",
-                             state->parameters[i].name);
+                             s->parameters[i].name);
     base_text_string(out, "};\n    if (begin == end)\n        return 0;\n");
-    append_switch(state,
-                  state->workspace ? "_run(pointers, words, rows, begin, end, workspace)"
-                                   : "_run(pointers, words, rows, begin, end, (void *)0)",
-                  "1; /* unsupported */", out);
-    if (state->workspace) {
-        base_text_string(out, "\n");
-        append_workspace_head(state, out);
-        base_text_string(out, " {\n");
-        base_text sizes;
-        base_text_init(&sizes, state->arena);
-        for (int64_t i = 0; i < kernel->extents.symbol_count; i++)
-            if (state->symbols[i] != NULL)
-                base_text_format(&sizes, "%s%s < 0", sizes.length > 0 ? " || " : "",
-                                 state->symbols[i]);
-        if (sizes.length > 0)
-            base_text_format(out, "    if (%s)\n        return -1;\n", sizes.bytes);
-        append_words(state, true, out);
-        append_switch(state, "_bytes(words)", "-1;", out);
-    }
+    append_switch(s,
+                  s->workspace ? "_run(pointers, words, rows, begin, end, workspace)"
+                               : "_run(pointers, words, rows, begin, end, (void *)0)",
+                  unsupported.bytes, out);
+}
+
+static void append_workspace_function(const target_embed_state *s, base_text *out) {
+    const char *test = size_test(s);
+    base_text_string(out, "\n");
+    append_workspace_head(s, out);
+    base_text_string(out, " {\n");
+    if (test[0] != '\0')
+        base_text_format(out, "    if (%s)\n        return -1;\n", test);
+    append_words(s, true, out);
+    append_switch(s, "_bytes(words)", "-1;", out);
+}
+
+void target_embed_functions(const target_embed_state *state, base_text *out) {
+    append_run_function(state, out);
+    if (state->workspace)
+        append_workspace_function(state, out);
     base_text_format(out, "\nconst char *croft_%s_version(void) {\n", state->name);
     append_switch(state, NULL, "(const char *)0;", out);
 }
