@@ -49,13 +49,13 @@ static void split_flags(const char *flags, launch_room *room) {
     room->flags[count] = NULL;
 }
 
-/* Above this a team is worth waking: about what two operations per element and byte moved take. */
+/* Roughly how long the launch takes on one thread: short ones do not wake other threads. */
 static double predicted_work_ns(const cli_launch *launch) {
     double bytes = 0;
     for (int i = 0; i < launch->module->parameter_count; i++)
         if (launch->arrays[i] != NULL)
             bytes += (double)launch->arrays[i]->size_bytes;
-    return bytes / 8;
+    return bytes / RUNTIME_BYTES_PER_NS;
 }
 
 static int pointer_count(const cli_launch *launch) {

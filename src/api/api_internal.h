@@ -59,7 +59,7 @@ struct api_variant {
     planner_options planning;
     compile_request request;
     compile_result compiled;
-    bool *holds; /* by condition of the compilation: which of them it takes for granted */
+    bool *holds; /* by condition of the compilation: whether the program assumes it */
     runtime_module *module;
     bool borrowed; /* the module is another variant's */
 };

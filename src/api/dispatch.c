@@ -51,7 +51,7 @@ static void pack(croft_dispatch *dispatch, const text_bindings *bindings) {
 }
 
 /* ---- what launches hand on ---- */
-/* Dense, in memory of the device. */
+/* Allocates a tensor that one launch writes and a later one reads: dense, on the device. */
 static croft_status make_tensor(api_call *call, croft_dispatch *dispatch,
                                 const text_bindings *bindings, int parameter, int number) {
     runtime_device *device = dispatch->kernel->context->device;
@@ -145,7 +145,8 @@ static void free_workspace(croft_dispatch *dispatch) {
 }
 
 /* ---- preparing ---- */
-/* Above some of it a team is worth waking: about what two operations per element and byte take. */
+/* Roughly how long the launch takes on one thread, by the bytes of its tensors: short ones do not
+ * wake other threads. */
 static double predicted_work_ns(const croft_dispatch *dispatch) {
     double bytes = 0;
     for (int i = 0; i < dispatch->parameter_count; i++) {
@@ -154,7 +155,7 @@ static double predicted_work_ns(const croft_dispatch *dispatch) {
             elements *= (double)dispatch->tensors[i].extents[d];
         bytes += elements;
     }
-    return bytes / 8;
+    return bytes / RUNTIME_BYTES_PER_NS;
 }
 
 static croft_status size_launches(api_call *call, croft_dispatch *dispatch,
@@ -198,7 +199,7 @@ static croft_status fill_dispatch(api_call *call, croft_dispatch *dispatch,
     return size_launches(call, dispatch, bindings);
 }
 
-/* `dispatch` has nothing but its kernel; it is freed by the caller whatever happens. */
+/* Fills a dispatch that has only its kernel yet. The caller frees it, even after a failure. */
 static croft_status prepare(api_call *call, const croft_argument *arguments, int count,
                             const api_choice *choice, croft_dispatch *dispatch) {
     croft_kernel *kernel = dispatch->kernel;

@@ -16,7 +16,7 @@ struct croft_layout {
     base_allocator allocator;
     layout_tile tile;
     int64_t range[LAYOUT_HOLDER_COUNT]; /* 0: known when a kernel runs */
-    int64_t group;                      /* the product of those that are known; 0: beyond 63 bits */
+    int64_t group;                      /* the product of the known ones; 0: beyond 63 bits */
 };
 
 _Static_assert((int)CROFT_LAYOUT_AXES == (int)LAYOUT_MAX_RANK, "extents of all axes");
@@ -43,7 +43,8 @@ static croft_position position_out(const int64_t number[LAYOUT_HOLDER_COUNT]) {
                             .group = number[LAYOUT_GROUP]};
 }
 
-/* Inside the ranges; what is counted at run time, so far that no index of it has over 63 bits. */
+/* Whether every number of the position is in its range. One that has no end before a kernel runs
+ * may be as large as indices fit 63 bits. */
 static bool is_inside(const croft_layout *layout, const layout_position *position) {
     for (int holder = 0; holder < LAYOUT_HOLDER_COUNT; holder++) {
         int64_t number = position->number[holder], range = layout->range[holder], past = 0;
@@ -81,8 +82,9 @@ static croft_status read_text(api_call *call, const base_source *source, croft_l
     layout_tile tile;
     layout_fault fault;
     if (source->length == TEXT_LIMIT)
-        return api_refuse(call, "source-too-large", source->name, "the text is no layout", NULL,
-                          "less than 2097152 bytes");
+        return api_refuse(
+            call, "source-too-large", source->name, "the text is no layout", NULL,
+            base_diagnostics_text(&call->diagnostics, "less than %d bytes", TEXT_LIMIT));
     if (!layout_tile_parse(&call->arena, source->text, source->length, &tile, &fault)) {
         layout_fault_report(&call->diagnostics, source, &fault);
         return CROFT_REJECTED;

@@ -14,7 +14,7 @@ static bool same_text(const char *a, const char *b) {
 }
 
 /* ---- which one fits ---- */
-/* Sizes that are not known to the program choose a plan by their power of two. */
+/* The class of a size that is not built into the program: plans are chosen by its power of two. */
 static int class_of(int64_t size) {
     int class_ = 0;
     while (size > 1) {
@@ -33,7 +33,7 @@ static bool same_sizes(const ir_module *tile, const text_bindings *a, const text
     return a->size_count == b->size_count;
 }
 
-/* The signature counts parameters of each kind. */
+/* Types, constants and layouts are numbered separately in bindings, in the signature's order. */
 static bool same_parameters(const croft_kernel *kernel, const text_bindings *a,
                             const text_bindings *b) {
     text_signature_entry entry;
@@ -72,7 +72,7 @@ static bool holds(const api_variant *variant, int64_t condition, const runtime_t
     return runtime_condition_holds(&variant->compiled.conditions[condition], &arguments, NULL);
 }
 
-/* It takes for granted what holds, and no less. */
+/* Whether the variant assumes all conditions that hold for these tensors, and no others. */
 static bool is_exact(const api_variant *variant, const runtime_tensor *tensors,
                      const text_bindings *bindings) {
     for (int64_t i = 0; i < variant->compiled.condition_count; i++)
@@ -219,7 +219,7 @@ static croft_status load_variant(api_call *call, croft_kernel *kernel, api_varia
     return status;
 }
 
-/* The lock is held: nothing here unwinds. */
+/* The kernel's lock is held, so nothing in here may unwind. */
 static croft_status make_variant(api_call *call, croft_kernel *kernel,
                                  const text_bindings *bindings, const text_argument *arguments,
                                  int count, const api_choice *choice, const runtime_tensor *tensors,

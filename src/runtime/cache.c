@@ -18,14 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NAMES_LIMIT = 64, PAUSE_LEAST_US = 200, PAUSE_MOST_US = 5000 };
+enum { NAMES_LIMIT = 64, WRITTEN_NAME_LIMIT = 64, PAUSE_LEAST_US = 200, PAUSE_MOST_US = 5000 };
 
 /* ---- where it is ---- */
 static bool is_given(const char *text) {
     return text != NULL && text[0] != '\0';
 }
 
-/* "" into *directory: nowhere. Why, where a place was named: NULL, or a text that lives. */
+/* Writes the absolute path of the directory, "" where nothing is kept. Returns why, where the
+ * config names a place that cannot be used; else NULL. */
 static const char *place(const runtime_cache_config *config, char directory[PATH_MAX]) {
     char here[PATH_MAX] = "";
     int length = 0;
@@ -49,7 +50,7 @@ static const char *place(const runtime_cache_config *config, char directory[PATH
         directory[0] = '\0';
         return "the name of the directory in which they would be kept is too long";
     }
-    while (length > 1 && directory[length - 1] == '/') /* behind one, links would be followed */
+    while (length > 1 && directory[length - 1] == '/') /* or open would follow a link */
         directory[--length] = '\0';
     return NULL;
 }
@@ -69,22 +70,21 @@ static int make_directories(const char *directory) {
     return error;
 }
 
-/* "" where it is as it should be. */
-static void look_at(const char *path, int directory, char why[PATH_MAX + 256]) {
+/* Writes what is wrong with an open directory; leaves "" where it may be used. */
+static void look_at(const char *path, int directory, char why[CACHE_COMPLAINT_LIMIT]) {
     struct stat status;
-    enum { ROOM = PATH_MAX + 256 };
     if (fstat(directory, &status) != 0)
-        snprintf(why, ROOM, "%s: %s", path, strerror(errno));
+        snprintf(why, CACHE_COMPLAINT_LIMIT, "%s: %s", path, strerror(errno));
     else if (status.st_uid != geteuid())
-        snprintf(why, ROOM, "%s belongs to user %lu and not to this one, %lu", path,
-                 (unsigned long)status.st_uid, (unsigned long)geteuid());
+        snprintf(why, CACHE_COMPLAINT_LIMIT, "%s belongs to user %lu and not to this one, %lu",
+                 path, (unsigned long)status.st_uid, (unsigned long)geteuid());
     else if ((status.st_mode & S_IWOTH) != 0)
-        snprintf(why, ROOM, "%s is writable for everybody", path);
+        snprintf(why, CACHE_COMPLAINT_LIMIT, "%s is writable for everybody", path);
     else if ((status.st_mode & S_IWGRP) != 0)
-        snprintf(why, ROOM, "%s is writable for a group", path);
+        snprintf(why, CACHE_COMPLAINT_LIMIT, "%s is writable for a group", path);
 }
 
-int cache_directory_open(const runtime_cache *cache, bool make, char why[PATH_MAX + 256]) {
+int cache_directory_open(const runtime_cache *cache, bool make, char why[CACHE_COMPLAINT_LIMIT]) {
     const char *path = cache->directory;
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     struct stat status;
@@ -109,13 +109,14 @@ int cache_directory_open(const runtime_cache *cache, bool make, char why[PATH_MA
         return -1;
     }
     bool link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
-    snprintf(why, PATH_MAX + 256, link ? "%s is a symbolic link" : "%s: %s", path, strerror(error));
+    snprintf(why, CACHE_COMPLAINT_LIMIT, link ? "%s is a symbolic link" : "%s: %s", path,
+             strerror(error));
     return -1;
 }
 
-/* For calls that may go on without: what is wrong is complained of. */
+/* As cache_directory_open, for calls that go on without the cache: a complaint is noted. */
 static int open_or_complain(runtime_cache *cache, bool make) {
-    char why[PATH_MAX + 256];
+    char why[CACHE_COMPLAINT_LIMIT];
     int directory = cache_directory_open(cache, make, why);
     if (why[0] != '\0')
         cache_complain(cache, "%s", why);
@@ -149,7 +150,8 @@ bool runtime_cache_complaint(runtime_cache *cache, runtime_report *report) {
 static bool set_lock(int file, short type, uint64_t hash) {
     struct flock lock = {.l_type = type,
                          .l_whence = SEEK_SET,
-                         .l_start = (off_t)(hash >> 2), /* and its end is a number too */
+                         /* 62 bits: the end of the lock has to fit off_t too */
+                         .l_start = (off_t)(hash >> 2),
                          .l_len = 1};
     return fcntl(file, F_OFD_SETLK, &lock) == 0;
 }
@@ -179,7 +181,8 @@ int runtime_cache_lock(runtime_cache *cache, const runtime_cache_key *key, int l
     return file;
 }
 
-/* Not only closed: a child that the host has forked meanwhile holds the open file too. */
+/* Unlocks before it closes: closing alone would leave the lock to a child that the host has forked
+ * meanwhile, which has the same open file. */
 void runtime_cache_unlock(int lock) {
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
     if (lock < 0)
@@ -191,7 +194,7 @@ void runtime_cache_unlock(int lock) {
 /* ---- finding and keeping ---- */
 bool runtime_cache_find(runtime_cache *cache, const runtime_cache_key *key,
                         runtime_cache_found *found) {
-    char name[CACHE_NAME_LIMIT];
+    char name[RUNTIME_CACHE_NAME_LIMIT];
     struct stat status;
     cache_checked checked;
     int directory = open_or_complain(cache, false);
@@ -211,9 +214,9 @@ bool runtime_cache_find(runtime_cache *cache, const runtime_cache_key *key,
     return true;
 }
 
-/* A name that nobody else writes to now; 0 or an errno. */
+/* Writes the entry under a name that no other file has; 0 or an errno. */
 static int write_new(int directory, const runtime_cache_key *key, const void *program, size_t size,
-                     char name[CACHE_NAME_LIMIT + 24]) {
+                     char name[WRITTEN_NAME_LIMIT]) {
     int error = EEXIST;
     for (int i = 0; i < NAMES_LIMIT && error == EEXIST; i++) {
         struct timespec now;
@@ -221,7 +224,7 @@ static int write_new(int directory, const runtime_cache_key *key, const void *pr
         unsigned long long number = (unsigned long long)now.tv_sec * 1000000000ull +
                                     (unsigned long long)now.tv_nsec +
                                     ((unsigned long long)getpid() << 40);
-        snprintf(name, CACHE_NAME_LIMIT + 24, "%016llx-%016llx.new",
+        snprintf(name, WRITTEN_NAME_LIMIT, "%016llx-%016llx.new",
                  (unsigned long long)cache_key_hash(key), number);
         error = cache_entry_write(directory, name, key, program, size);
     }
@@ -230,7 +233,7 @@ static int write_new(int directory, const runtime_cache_key *key, const void *pr
 
 void runtime_cache_keep(runtime_cache *cache, const runtime_cache_key *key, const void *program,
                         size_t size) {
-    char written[CACHE_NAME_LIMIT + 24], name[CACHE_NAME_LIMIT];
+    char written[WRITTEN_NAME_LIMIT], name[RUNTIME_CACHE_NAME_LIMIT];
     if (cache_entry_size(key, size) > cache->limit_bytes)
         return;
     int directory = open_or_complain(cache, true);

@@ -6,20 +6,21 @@
  *
  *     find -> nothing -> lock -> find again -> nothing -> compile -> keep -> unlock
  *
- * A key says everything that the program depends on, and is compared whole: two keys of one hash
- * take turns in one file, and no one gets the other's program. An entry that is cut short or
- * changed is not found, and is replaced by the next that is kept under its name.
+ * A key says everything that the program depends on, and whole keys are compared. Two keys with the
+ * same hash share a file name: the program that is kept last replaces the other's, and neither key
+ * is ever given the program of the other. An entry that is cut short or changed is not found, and
+ * the next one that is kept under its name replaces it.
  *
- * The directory holds code that will be executed. It is made, where it and at most its parent are
- * missing, for its owner alone (0700), and one
- * that is a symbolic link, somebody else's, or writable for others is not used at all. Whatever is
- * wrong with it is no failure: nothing is found and nothing kept, and runtime_cache_complaint says
- * why.
+ * The directory holds code that will be executed. Where it is missing it is made, and its parent
+ * too, for its owner alone (0700). A directory that is a symbolic link, belongs to another user or
+ * is writable for others is not used at all. That is no failure: nothing is found and nothing is
+ * kept, and runtime_cache_complaint says why.
  *
- * Entries are never changed, but renamed into their place and removed. So two processes may use one
- * directory, and one that is killed leaves at most a .new behind, which is removed an hour later.
- * What was used least recently (its time of modification) goes when all of them together are larger
- * than the limit. Nothing here knows what a program is.
+ * Files are written under another name, renamed when they are whole, and never changed then. So
+ * several processes may use one directory, and one that is killed leaves at most a .new, which is
+ * removed when it is an hour old. Where all entries together exceed the limit, those are removed
+ * that were used least recently; each use sets the time of modification of its file. To the cache a
+ * program is nothing but bytes.
  */
 #ifndef RUNTIME_CACHE_H
 #define RUNTIME_CACHE_H
@@ -58,7 +59,7 @@ int64_t runtime_cache_limit(const runtime_cache *cache);
 /* True once, when something has stood in the way: the text says what. */
 bool runtime_cache_complaint(runtime_cache *cache, runtime_report *report);
 
-/* Head and text together are what the program depends on. */
+/* What the program depends on: both parts count, one after the other. */
 typedef struct runtime_cache_key {
     const char *head; /* lines for people; the first one names what made the program */
     const char *text; /* bytes */
@@ -76,26 +77,26 @@ typedef struct runtime_cache_found {
 bool runtime_cache_find(runtime_cache *cache, const runtime_cache_key *key,
                         runtime_cache_found *found);
 
-/* Keeps a program, whole or not at all, and removes what is too much then. One that is larger than
- * the limit is not kept. */
+/* Keeps a program, whole or not at all, and removes others until the limit is met again. One that
+ * is larger than the limit alone is not kept. */
 void runtime_cache_keep(runtime_cache *cache, const runtime_cache_key *key, const void *program,
                         size_t size);
 
-/* Waits, for `limit_s` seconds at most, until nobody else compiles the program of this key. What is
- * returned goes to unlock, also where there could be no lock and two may compile. A process that
- * ends has unlocked. */
+/* Waits, for `limit_s` seconds at most, until nobody else compiles the program of this key. Returns
+ * what runtime_cache_unlock takes, even where no lock could be had: then two may compile the same.
+ * The lock of a process that ends is free. */
 int runtime_cache_lock(runtime_cache *cache, const runtime_cache_key *key, int limit_s);
 void runtime_cache_unlock(int lock);
 
 /* ---- the whole directory ---- */
-enum { RUNTIME_CACHE_HEAD_LIMIT = 4096 };
+enum { RUNTIME_CACHE_HEAD_LIMIT = 4096, RUNTIME_CACHE_NAME_LIMIT = 40 };
 
 typedef struct runtime_cache_entry {
-    char name[40];     /* of its file */
-    int64_t bytes;     /* of its file */
-    int64_t used_s;    /* since 1970 */
-    const char *fault; /* NULL: none */
-    const char *key;   /* its first bytes, as many as there are of RUNTIME_CACHE_HEAD_LIMIT, and
+    char name[RUNTIME_CACHE_NAME_LIMIT]; /* of its file */
+    int64_t bytes;                       /* of its file */
+    int64_t used_s;                      /* since 1970 */
+    const char *fault;                   /* NULL: none */
+    const char *key; /* its first bytes, as many as there are of RUNTIME_CACHE_HEAD_LIMIT, and
                           NUL; "" when they cannot be read */
 } runtime_cache_entry;
 

@@ -2,8 +2,9 @@
  *
  *     limit 100, entries of 40 40 30, used 1 3 2 days ago  ->  40 40; the second is gone
  *
- * Memory is not asked for: of all entries those that were used least recently are noted, a few at a
- * time, and removed in that order; where they do not suffice the directory is read again.
+ * No memory is allocated, so that this works when none is left. The directory is read for the 64
+ * entries that were used least recently, which are removed in that order until the rest is within
+ * the limit. Where that is not enough the directory is read again.
  */
 #include "runtime/cache_internal.h"
 
@@ -31,7 +32,7 @@ typedef struct old_entries {
 } old_entries;
 
 /* ---- names ---- */
-/* Whether the rest behind 16 digits is `suffix`. */
+/* Whether it is HASH.program, and then its hash. */
 static bool is_entry_name(const char *name, uint64_t *hash) {
     char *end = NULL;
     if (strspn(name, "0123456789abcdef") != HASH_DIGITS ||
@@ -138,7 +139,7 @@ void cache_directory_shrink(int directory, int64_t limit_bytes, runtime_cache_re
         if (!read_oldest(directory, &oldest))
             return;
         for (int i = 0; i < oldest.count && oldest.total_bytes > limit_bytes; i++) {
-            char name[CACHE_NAME_LIMIT];
+            char name[RUNTIME_CACHE_NAME_LIMIT];
             cache_entry_name(oldest.entries[i].hash, name);
             if (!remove_file(directory, name, removed))
                 continue;
@@ -156,7 +157,7 @@ void cache_directory_shrink(int directory, int64_t limit_bytes, runtime_cache_re
 /* The directory, or -1; *status says whether that is a failure. */
 static int open_for_report(const runtime_cache *cache, runtime_status *status,
                            runtime_report *report) {
-    char why[PATH_MAX + 256];
+    char why[CACHE_COMPLAINT_LIMIT];
     int directory = cache_directory_open(cache, false, why);
     *status = why[0] != '\0' ? runtime_report_set(report, RUNTIME_SYSTEM_FAILED, "%s", why)
                              : runtime_report_set(report, RUNTIME_OK, "%s", "");
@@ -198,7 +199,7 @@ runtime_status runtime_cache_each(runtime_cache *cache, bool whole, runtime_cach
         runtime_cache_entry entry = {0};
         if (!is_entry_name(one->d_name, &hash))
             continue;
-        snprintf(entry.name, sizeof entry.name, "%.*s", CACHE_NAME_LIMIT - 1, one->d_name);
+        snprintf(entry.name, sizeof entry.name, "%.*s", RUNTIME_CACHE_NAME_LIMIT - 1, one->d_name);
         entry.fault = check(directory, one->d_name, hash, whole, &entry, key);
         visit(state, &entry);
     }

@@ -1,7 +1,7 @@
 /* One file of the cache: see cache_internal.h for what stands in it.
  *
- * It is read twice where a program is loaded, once here to be checked and once by whoever takes the
- * program out: nobody changes a file that has its name.
+ * A program that is loaded is read twice: here, to be checked, and by the caller, who copies it.
+ * That is safe because a file is not changed any more once it has its final name.
  */
 #include "runtime/cache_internal.h"
 
@@ -29,8 +29,8 @@ uint64_t cache_key_hash(const runtime_cache_key *key) {
     return base_hash_bytes(hash, key->text, key->text_length);
 }
 
-void cache_entry_name(uint64_t hash, char name[CACHE_NAME_LIMIT]) {
-    snprintf(name, CACHE_NAME_LIMIT, "%016llx.program", (unsigned long long)hash);
+void cache_entry_name(uint64_t hash, char name[RUNTIME_CACHE_NAME_LIMIT]) {
+    snprintf(name, RUNTIME_CACHE_NAME_LIMIT, "%016llx.program", (unsigned long long)hash);
 }
 
 int64_t cache_entry_size(const runtime_cache_key *key, size_t size) {
@@ -39,7 +39,7 @@ int64_t cache_entry_size(const runtime_cache_key *key, size_t size) {
 }
 
 /* ---- reading ---- */
-/* A pipe under an entry's name is not waited for. */
+/* Without O_NONBLOCK, opening a pipe that somebody put there would wait for a writer. */
 int cache_entry_open(int directory, const char *name, struct stat *status) {
     int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file >= 0 && fstat(file, status) == 0)
@@ -49,7 +49,7 @@ int cache_entry_open(int directory, const char *name, struct stat *status) {
     return -1;
 }
 
-/* The file's own words about its length, against its length. */
+/* NULL: it is a file of ours, as long as its header says. */
 static const char *check_header(int file, const struct stat *status, entry_header *header) {
     int64_t sum;
     if (!S_ISREG(status->st_mode))
@@ -81,8 +81,8 @@ static bool piece_is_same(const runtime_cache_key *key, size_t head, int64_t at,
     return of_head == length || memcmp(key->text + text, bytes + of_head, length - of_head) == 0;
 }
 
-/* Reads [begin, end) and goes on with the checksum. Where the key stands, `checked` is filled; else
- * it is NULL. */
+/* Adds the bytes from begin to below end to the checksum. Where these are the key, `checked` is
+ * given and gets the hash, and whether they are `key`; else it is NULL. */
 static bool read_part(int file, int64_t begin, int64_t end, uint64_t *sum, cache_checked *checked,
                       const runtime_cache_key *key) {
     char bytes[PIECE_BYTES];
@@ -135,7 +135,7 @@ void cache_entry_read_key(int file, char key[RUNTIME_CACHE_HEAD_LIMIT + 1]) {
 }
 
 /* ---- writing ---- */
-/* Goes on with the checksum; 0 or an errno. */
+/* Writes bytes and adds them to the checksum; 0 or an errno. */
 static int write_part(int file, const void *bytes, size_t length, uint64_t *sum) {
     *sum = base_hash_bytes(*sum, bytes, length);
     return runtime_file_write(file, bytes, length);

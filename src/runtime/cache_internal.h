@@ -17,37 +17,37 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+enum { CACHE_COMPLAINT_LIMIT = PATH_MAX + 256 };
+
 struct runtime_cache {
     base_allocator allocator;
     int64_t limit_bytes;
     runtime_lock lock; /* of what follows */
     bool complained, told;
-    char complaint[PATH_MAX + 256];
+    char complaint[CACHE_COMPLAINT_LIMIT];
     char directory[PATH_MAX];
 };
 
-enum { CACHE_NAME_LIMIT = 40 };
-
 /* ---- cache.c ---- */
-/* The directory, open; with `make` it is made where it is missing. -1: there is none, or *why (room
- * for a complaint) says what is wrong with it; else *why is "". */
-int cache_directory_open(const runtime_cache *cache, bool make, char why[PATH_MAX + 256]);
-/* Kept until it is asked for, if it is the first. */
+/* Opens the directory; with `make` it is made where it is missing. -1: it cannot be used, and `why`
+ * says what is wrong with it, or it is missing, and `why` is "". */
+int cache_directory_open(const runtime_cache *cache, bool make, char why[CACHE_COMPLAINT_LIMIT]);
+/* Notes what went wrong, for runtime_cache_complaint; of several complaints the first is kept. */
 void cache_complain(runtime_cache *cache, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* ---- cache_entry.c ---- */
 uint64_t cache_key_hash(const runtime_cache_key *key);
-void cache_entry_name(uint64_t hash, char name[CACHE_NAME_LIMIT]);
+void cache_entry_name(uint64_t hash, char name[RUNTIME_CACHE_NAME_LIMIT]);
 /* Opens a file of the directory that may be an entry; -1: there is none. */
 int cache_entry_open(int directory, const char *name, struct stat *status);
-/* Why it is not whole, or NULL. `key`: also whether it is that key's, where *same says so; NULL:
- * any. The hash of the key that it has comes back in *hash. */
 typedef struct cache_checked {
     runtime_cache_found program;
-    bool same;
-    uint64_t hash;
+    bool same;     /* its key is the one that was asked for */
+    uint64_t hash; /* of its key */
 } cache_checked;
+/* Reads a file to its end. NULL: it is whole, and `checked` is filled; else what is wrong with it.
+ * `key` may be NULL: no key is asked for. */
 const char *cache_entry_check(int file, const struct stat *status, const runtime_cache_key *key,
                               cache_checked *checked);
 /* The first bytes of its key; "" where there are none. */
@@ -59,7 +59,8 @@ int cache_entry_write(int directory, const char *name, const runtime_cache_key *
                       const void *program, size_t size);
 
 /* ---- cache_directory.c ---- */
-/* Removes as runtime_cache_collect does, but reads no file; a failure is passed over. */
+/* Removes as runtime_cache_collect does, but does not read files and so leaves damaged ones. What
+ * cannot be removed is left. */
 void cache_directory_shrink(int directory, int64_t limit_bytes, runtime_cache_removed *removed);
 
 #endif

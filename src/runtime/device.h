@@ -66,6 +66,9 @@ typedef struct runtime_facts {
     int threads_limit; /* of a group, for this program on this device */
 } runtime_facts;
 
+/* For work_ns: bytes of tensors that one thread is taken to work through in a nanosecond. */
+enum { RUNTIME_BYTES_PER_NS = 8 };
+
 /* The arguments of one launch, packed once and used as often as wanted. Read during `launch`. */
 typedef struct runtime_launch {
     void *const *pointers; /* one for each tensor parameter, in order */

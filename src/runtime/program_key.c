@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
-/* Of the functions that the emitted text has, of what they are given, and of what is kept beside
- * the program: one more whenever they change so that the text alone does not show it. */
+/* The version of what a program and its caller agree on: its functions, their arguments, and what
+ * the cache keeps beside it. To be raised by one when that changes while the source text of kernels
+ * stays the same, or programs that were kept before would be called wrongly. */
 enum { PROGRAM_INTERFACE = 1 };
 
 void runtime_key_add(runtime_key *key, const char *format, ...) {
@@ -38,6 +39,7 @@ bool runtime_key_add_file(runtime_key *key, const char *what, const char *path) 
                     (unsigned long long)status.st_ino, (long long)status.st_size,
                     (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
                     (long long)status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+    /* The compiler and what it starts may be one file: a line that is there already is dropped. */
     if (!key->full && strstr(key->bytes, key->bytes + begin) != key->bytes + begin) {
         key->used = begin;
         key->bytes[begin] = '\0';

@@ -25,8 +25,8 @@ void runtime_key_add(runtime_key *key, const char *format, ...)
  * of modification and change. A file that is replaced has another inode, one that is overwritten
  * another time of change. Each line stands once. False where there is no such file. */
 bool runtime_key_add_file(runtime_key *key, const char *what, const char *path);
-/* The last lines: the machine of this process, and what programs are to it. False: there is too
- * much to say, and the program has no key. */
+/* Adds the last lines: the machine, and the version of what programs and their callers agree on.
+ * False: the lines do not fit, and the program has no key. */
 bool runtime_key_end(runtime_key *key);
 
 #endif

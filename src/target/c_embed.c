@@ -9,8 +9,8 @@
  *
  * A version that not every processor runs stands between pragmas that let the compiler use its
  * instructions. Functions of the prelude are written once: a version may use those of one before,
- * which asks for less. What the preprocessor would be asked (`defined(__AVX2__)`) is known there:
- * clang does not define it by such a pragma.
+ * which asks for less. Which forms of them the file has is decided here by the version's flags and
+ * not by the preprocessor: clang's pragma does not define __AVX2__ and the like.
  *
  *     static int k_avx2_run(pointers, words, rows, begin, end, workspace)
  *
@@ -26,7 +26,8 @@ enum { FEATURE_LIMIT = 16 };
 
 /* ---- what a processor must have ---- */
 
-/* The features of the machine's flags, without `-m`; those that only choose a form are none. */
+/* The features that the machine's flags turn on, without `-m`. A flag with a value, such as
+ * -mprefer-vector-width=512, turns on none. */
 static int find_features(base_arena *arena, const machine *on,
                          const char *features[FEATURE_LIMIT]) {
     int count = 0;
@@ -81,8 +82,8 @@ static const ir_axis *axis_of(const ir_module *module, int program) {
     return NULL;
 }
 
-/* Programs of the first axis that a group has at once; the axis of parts, which stands behind the
- * kernel's own, is none. */
+/* How many programs of the kernel's first axis share a group. (A kernel without programs that is
+ * split into parts has an axis of parts, which does not count.) */
 static int64_t together(const target_embed_state *s, const ir_module *module) {
     const ir_axis *first = s->kernel->program_count > 0 ? axis_of(module, 0) : NULL;
     return first != NULL ? layout_axis_chunk(&first->digits) : 1;
@@ -115,10 +116,11 @@ typedef struct embed_version {
     const target_version *version;
     const char *suffix, *name;     /* `_avx2`, `k_avx2` */
     target_c_functions *functions; /* of the launches */
-    bool hands;                    /* the launches have tensors behind the kernel's own */
+    bool hands; /* launches hand results on, in tensors that follow the kernel's own */
 } embed_version;
 
-/* `(i64)4 * R * 16`: a size that has been found to fit; NULL before it: the sizes alone. */
+/* `(i64)4 * R * 16`: `before` times the extents from dimension `first` on; `before` may be NULL.
+ * The emitted code has checked before that the product fits. */
 static const char *product(target_emitter *e, const ir_type *type, int first, const char *before) {
     const char *text = before;
     for (int d = first; d < type->rank; d++) {
@@ -204,7 +206,7 @@ static void append_bytes(const embed_version *v, base_text *out) {
         base_text_string(out, "    return most;\n}\n");
 }
 
-/* So many programs in groups of several. */
+/* How many groups so many programs make, as an expression of C. */
 static const char *in_groups(base_arena *arena, const char *count, int64_t programs) {
     base_text text;
     if (programs == 1)
@@ -334,8 +336,8 @@ static const char no_baseline[] = "#if !defined(__x86_64__)\n"
                                   "#error \"this file has versions for x86-64 only\"\n"
                                   "#endif\n";
 
-/* What holds for the code behind the file stays as it was. Code that nobody writes by hand may
- * compare a value with itself. */
+/* Options and warnings are set for this file alone, as a program may include it: what was set
+ * before is restored at its end. Generated code may compare a value with itself. */
 static const char push[] = "\n#if defined(__clang__)\n"
                            "#pragma clang diagnostic push\n"
                            "#pragma clang diagnostic ignored \"-Wtautological-compare\"\n"

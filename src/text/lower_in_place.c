@@ -4,10 +4,12 @@
  *         t = x[row, :]                     %t = load %x[..]
  *         y[row, :] = t * a                 store %x[..], %u
  *
- * So the same proofs are asked as of a kernel that says inout: accesses divide the tensor among
- * the programs alike, and later rooms order those of one program. What is left is what the text
- * says: with memory of its own `x` keeps its elements while `y` is written, so no load of `x` may
- * come after a store to `y`, nor stand in one loop with it.
+ * From there on the kernel is one that declares `x` inout, and is proved like one: no program may
+ * touch elements of another, and loads and stores of one program keep their order.
+ *
+ * One thing is checked here, as an inout tensor does not ask for it. By its text the kernel reads
+ * an `x` that the stores to `y` do not change. So no load of `x` may come after a store to `y`, nor
+ * be in a loop with one.
  */
 #include "text/lower_internal.h"
 
@@ -21,7 +23,7 @@ static int find_ordinal(const text_kernel *kernel, const char *name) {
     return -1;
 }
 
-/* Only what reads alike can be one tensor. */
+/* Whether output or input `a` can lie in the input `b`. */
 static bool can_be_one(const ir_parameter *a, const ir_parameter *b) {
     return a->is_tensor && b->is_tensor && b->mode == IR_IN && a->mode != IR_INOUT &&
            a->dtype == b->dtype && a->value->type.rank == b->value->type.rank;
@@ -51,7 +53,7 @@ void lower_homes_find(lowerer *l) {
 /* ---- order ---- */
 typedef struct order_state {
     lowerer *l;
-    const ir_op **store; /* by module parameter: one that may have been before */
+    const ir_op **store; /* by module parameter: a store to it that may have run; NULL: none */
     bool *reported;
 } order_state;
 
@@ -85,7 +87,8 @@ static void check_load(order_state *s, const ir_op *load) {
     item->hint = "give the output memory of its own, or declare one tensor `inout`";
 }
 
-/* What is stored anywhere in a loop is stored before its next iteration. */
+/* A load in a loop comes after every store in it, even one further down: that was reached in the
+ * iteration before. */
 static void check_region(order_state *s, const ir_region *region) {
     for (ir_op *op = region->first; op != NULL; op = op->next) {
         if (op->opcode == IR_LOAD)
