@@ -1,5 +1,5 @@
-/* Put before a program by LD_PRELOAD: it sets the locale of the environment, as a host program may that
- * the library is embedded in, and tells the decimal point to the file CROFT_TEST_POINT. */
+/* Put before a program by LD_PRELOAD: it sets the locale of the environment, as a host that the
+ * library is embedded in may do, and tells the decimal point to the file CROFT_TEST_POINT. */
 #define _GNU_SOURCE
 #include <locale.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Runs a text of the toy dialect (docs/how-to-add-dialect.md): the threads of a group are threads of
- * the host, groups run one after the other. The text stands in front of this file.
+/* Runs a text of the toy dialect (docs/how-to-add-dialect.md): the threads of a group are threads
+ * of the host, groups run one after the other. The text stands in front of this file.
  *
  *     program GROUPS BYTES... < inputs > outputs      bytes of each tensor; then `-` and the words
  *

@@ -85,8 +85,8 @@ def check_kernel(name, sizes, more):
                for word in np.cumprod([1, *shape[:0:-1]])[::-1].tolist()]
     scalars = scalar_words(name)
     symbols = [sizes[size] for size in order_of_sizes(name)]
-    words = [groups_of(croft, name, given, more), *(data[tensor].nbytes for tensor, _, _ in tensors),
-             "-", *symbols, *strides, *scalars]
+    sizes_bytes = [data[tensor].nbytes for tensor, _, _ in tensors]
+    words = [groups_of(croft, name, given, more), *sizes_bytes, "-", *symbols, *strides, *scalars]
     done = subprocess.run([folder / "toy", *map(str, words)],
                           input=b"".join(data[tensor].tobytes() for tensor, _, _ in tensors),
                           stdout=subprocess.PIPE, timeout=120, check=False)

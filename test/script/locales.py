@@ -34,7 +34,8 @@ COMMANDS = [
     ["check", "examples/softmax.croft"],
     ["check", "wrong.croft"],
 ]
-WRONG = "kernel k(x: in f32[R, N], y: out f32[R, N]) {\n  program r: R\n  y[r, :] = x[r, :] * 1,5\n}"
+WRONG = ("kernel k(x: in f32[R, N], y: out f32[R, N]) {\n  program r: R\n"
+         "  y[r, :] = x[r, :] * 1,5\n}")
 
 
 def build():
