@@ -20,7 +20,26 @@
 #include "runtime/file.h"
 #include "runtime/lock.h"
 
-enum { ROWS = 3, WIDTH = 40, CHILDREN = 6, CHILD_LIMIT_S = 60, COUNTERS = 4, COUNTS = 20000 };
+enum {
+    ROWS = 3,
+    WIDTH = 40,
+    CHILDREN = 6,
+    CHILD_LIMIT_S = 60,
+    COUNTERS = 4,
+    COUNTS = 20000,
+    DEEPEST = 190
+};
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED true
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED false
+#endif
 
 /* Constants that are computed while it is compiled, a division by zero among them. */
 #define CONSTANTS                                                                                  \
@@ -225,6 +244,71 @@ static void a_child_takes_over_a_lock_that_was_held(void **state) {
     assert_true(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
 }
 
+/* ---- stacks ---- */
+/* As deep as the language allows. */
+static void write_deepest(char *text, size_t size) {
+    int used = snprintf(text, size,
+                        "kernel deep(x: in f32[R, N], y: out f32[R, N]) {\n"
+                        "    program row: R\n    y[row, :] = ");
+    for (int i = 0; i < DEEPEST; i++)
+        used += snprintf(text + used, size - (size_t)used, "abs(%d.5 - ", i);
+    used += snprintf(text + used, size - (size_t)used, "x[row, :]");
+    for (int i = 0; i < DEEPEST; i++)
+        used += snprintf(text + used, size - (size_t)used, ")");
+    snprintf(text + used, size - (size_t)used, "\n}\n");
+}
+
+typedef struct stacked {
+    session session;
+    croft_dispatch *dispatch;
+    croft_status status;
+} stacked;
+
+static void *prepare_deepest(void *context) {
+    stacked *s = context;
+    static char text[16 * 1024];
+    write_deepest(text, sizeof text);
+    s->status = compile_text(s->session.context, text, &s->session.kernel, NULL);
+    if (s->status == CROFT_OK)
+        s->status =
+            prepare_pair(s->session.kernel, &s->session.in, &s->session.out, &s->dispatch, NULL);
+    return NULL;
+}
+
+static void *launch_it(void *context) {
+    stacked *s = context;
+    s->status = croft_launch(s->dispatch, NULL, NULL);
+    return NULL;
+}
+
+static void run_on_stack(void *(*body)(void *context), stacked *s, size_t size) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, size), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, body, s), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+    assert_int_equal(s->status, CROFT_OK);
+}
+
+/* Sizes of docs/library.md; frames of sanitizers and of unoptimised code are larger. */
+static void small_stacks_suffice(void **state) {
+    (void)state;
+#ifdef __OPTIMIZE__
+    size_t scale = IS_SANITIZED ? 16 : 1;
+#else
+    size_t scale = 16;
+#endif
+    static stacked s;
+    open_session(&s.session, SCALE);
+    croft_kernel_free(s.session.kernel);
+    run_on_stack(prepare_deepest, &s, scale * 512 * 1024);
+    run_on_stack(launch_it, &s, scale * 64 * 1024);
+    croft_dispatch_free(s.dispatch);
+    close_session(&s.session);
+}
+
 /* ---- structs ---- */
 static void sizes_that_no_header_has_are_misuse(void **state) {
     (void)state;
@@ -265,6 +349,7 @@ int main(void) {
         cmocka_unit_test(a_child_is_not_stopped_by_a_call_of_another_thread),
         cmocka_unit_test(a_lock_is_for_one_at_a_time),
         cmocka_unit_test(a_child_takes_over_a_lock_that_was_held),
+        cmocka_unit_test(small_stacks_suffice),
         cmocka_unit_test(sizes_that_no_header_has_are_misuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
