@@ -30,6 +30,7 @@ def exists(word, names):
 
 def check_page(page, names):
     text = page.read_text(encoding="utf-8")
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     for link in re.findall(r"\]\(([^)#]+)", text):
         case(f"{page.stem}_links_{link}", (page.parent / link).is_file(), "no such file")
     words = {word for word in re.findall(r"`([^`]+)`", text) if NEW[page.name] not in word}

@@ -76,8 +76,8 @@ def check_kernel(name, sizes, more):
     text = folder / "toy.c"
     host = (command.ROOT / "test" / "fake" / "toy_host.c").read_text()
     text.write_text(source.stdout + f"\n#define TOY_ENTRY croft_{name}\n" + host)
-    built = subprocess.run(["gcc", "-O1", "-ffp-contract=off", "-pthread", "-o", folder / "toy",
-                            text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    words = ["gcc", "-O1", "-ffp-contract=off", "-pthread", "-o", folder / "toy", text, "-lm"]
+    built = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                            check=False)
     if built.returncode:
         return command.case(label, False, built.stdout)
