@@ -223,7 +223,4 @@ void text_layout_read(base_arena *arena, const text_kernel *kernel, const int64_
 /* The name of a spelling that stands before `(`: `bits`, `identity`, ... */
 bool text_layout_is_form(const text_name *name);
 
-/* The name among `names` that is nearest to `wanted`, or NULL when none is near. */
-const char *text_nearest_name(const char *wanted, const char *const *names, int64_t count);
-
 #endif

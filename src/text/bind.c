@@ -10,6 +10,7 @@
 #include "text/ast_internal.h"
 
 #include "base/checked.h"
+#include "base/nearest.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -60,7 +61,7 @@ static void report_unknown(binder *b, const text_argument *argument) {
         report(b, "unknown-argument", b->kernel->location,
                TEXT("kernel `%s` has no parameter `%s`", b->kernel->name->text, argument->name));
     item->expected = list_names(b);
-    const char *near = text_nearest_name(argument->name, names, count);
+    const char *near = base_nearest_name(argument->name, names, count);
     if (near != NULL)
         item->hint = TEXT("did you mean `%s`?", near);
 }

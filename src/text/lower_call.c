@@ -3,6 +3,7 @@
  *     exp(t)            EXP of t in f32            f16(t)          CAST
  *     sum(t, axis=1)    REDUCE over axis 1         where(c, a, 0)  SELECT; 0 takes a's type
  */
+#include "base/nearest.h"
 #include "text/lower_internal.h"
 
 #include <math.h>
@@ -102,7 +103,7 @@ static lower_value report_unknown(lowerer *l, const text_expression *node) {
         names[count++] = functions[i].text;
     for (int i = 0; i < BASE_DTYPE_COUNT; i++)
         names[count++] = base_dtype_name((base_dtype)i);
-    const char *near = text_nearest_name(name, names, count);
+    const char *near = base_nearest_name(name, names, count);
     if (item->hint == NULL && near != NULL)
         item->hint = lower_text(l, "did you mean `%s`?", near);
     else if (item->hint == NULL)

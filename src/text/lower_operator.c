@@ -3,6 +3,7 @@
  *     a > b      LT(b, a)        a / b     DIV in f32        -t      NEG in t's own type
  *     ~mask      NOT             x // 0    an error
  */
+#include "base/nearest.h"
 #include "text/lower_internal.h"
 
 #include <string.h>
@@ -189,7 +190,7 @@ static const char *nearest(lowerer *l, const char *name) {
         names[count++] = l->kernel->sizes[i].name->text;
     for (int64_t i = l->undo_count - 1; i >= 0 && l->undo_count - i <= limit; i--)
         names[count++] = l->undo[i].name->text;
-    return text_nearest_name(name, names, count);
+    return base_nearest_name(name, names, count);
 }
 
 static lower_value report_unknown(lowerer *l, const text_expression *node,
