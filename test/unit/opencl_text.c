@@ -57,6 +57,13 @@ static const text_case cases[] = {
      ": f32(2)\nstore %y[lane*2 + slot*1], %r injective\n",
      {"x_whole && at + 1 < 50", "r_1 = at + 1 < 50 ? x[at + 1] : 0.0f;"},
      NULL},
+    /* words of the language, and macros that its extensions are, are no names */
+    {32,
+     32,
+     "%half = load %x[lane*1] : f32(1)\n%cl_khr_fp64 = add %half, %half : f32(1)\n"
+     "store %y[lane*1], %cl_khr_fp64 injective\n",
+     {"const f32 half5 = x[thread];", "const f32 cl_khr_fp64_v2 = half5 + half5;"},
+     "f32 half ="},
     /* the policy reaches nothing */
     {32,
      32,
