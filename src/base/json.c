@@ -15,6 +15,25 @@ base_json base_json_begin(base_text *out) {
     return (base_json){.out = out};
 }
 
+base_json base_json_begin_part(base_text *out, int depth, bool is_array) {
+    base_json json = {.out = out, .depth = depth};
+    json.levels[depth].is_array = is_array;
+    return json;
+}
+
+/* The first value of a part brings no comma. */
+void base_json_append(base_json *json, const base_json *part) {
+    const base_json_level *from = &part->levels[part->depth];
+    base_json_level *level = &json->levels[json->depth];
+    if (!from->filled)
+        return;
+    if (level->filled)
+        base_text_string(json->out, from->broken ? "," : ", ");
+    base_text_string(json->out, part->out->bytes);
+    level->filled = true;
+    level->broken = from->broken;
+}
+
 static void new_line(base_json *json, int depth) {
     base_text_string(json->out, "\n");
     for (int i = 0; i < depth; i++)
@@ -69,6 +88,8 @@ static void append_escaped(base_text *out, const char *value) {
         size_t bytes = base_utf8_length(value + i, length - i);
         if (c == '"' || c == '\\')
             base_text_format(out, "\\%c", c);
+        else if (c == '\n')
+            base_text_string(out, "\\n");
         else if (bytes == 0)
             base_text_string(out, "\\ufffd");
         else if (c < 0x20 || c == 0x7f)
@@ -102,6 +123,23 @@ void base_json_real(base_json *json, const char *key, double value) {
     }
     begin_value(json, key, false);
     base_text_double(json->out, value);
+}
+
+void base_json_number(base_json *json, const char *key, double value) {
+    if (isfinite(value))
+        base_json_real(json, key, value);
+    else
+        base_json_string(json, key, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+}
+
+void base_json_hash(base_json *json, const char *key, uint64_t value) {
+    begin_value(json, key, false);
+    base_text_format(json->out, "\"%016" PRIx64 "\"", value);
+}
+
+void base_json_digits(base_json *json, const char *key, const char *digits) {
+    begin_value(json, key, false);
+    base_text_string(json->out, digits);
 }
 
 void base_json_bool(base_json *json, const char *key, bool value) {
