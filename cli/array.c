@@ -246,3 +246,37 @@ void cli_array_print_type(base_text *out, const cli_array *array) {
     base_text_string(out, base_dtype_name(array->dtype));
     print_shape(out, array->rank, array->extent);
 }
+
+/* ---- JSON ---- */
+
+void cli_array_facts_json(base_json *json, const cli_array *array) {
+    base_json_string(json, "dtype", base_dtype_name(array->dtype));
+    base_json_array(json, "shape");
+    for (int i = 0; i < array->rank; i++)
+        base_json_integer(json, NULL, array->extent[i]);
+    base_json_close(json);
+    base_json_array(json, "strides");
+    for (int i = 0; i < array->rank; i++) {
+        int64_t stride = 1;
+        for (int k = i + 1; k < array->rank; k++)
+            stride *= array->extent[k] > 0 ? array->extent[k] : 1;
+        base_json_integer(json, NULL, stride);
+    }
+    base_json_close(json);
+    base_json_integer(json, "elements", array->count);
+    base_json_integer(json, "bytes", array->size_bytes);
+}
+
+void cli_array_values_json(base_json *json, const cli_array *array) {
+    base_json_array(json, "values");
+    for (int64_t i = 0; i < array->count && i < CLI_VALUES_LIMIT; i++) {
+        base_text text;
+        base_text_init(&text, json->out->arena);
+        cli_array_print_element(&text, array, i);
+        if (base_dtype_is_float(array->dtype) && !isfinite(cli_array_get(array, i)))
+            base_json_string(json, NULL, text.bytes);
+        else
+            base_json_digits(json, NULL, text.bytes);
+    }
+    base_json_close(json);
+}

@@ -10,6 +10,7 @@
 
 #include "base/diagnostic.h"
 #include "base/dtype.h"
+#include "base/json.h"
 
 enum { CLI_RANK_LIMIT = 4, CLI_ARRAY_ALIGN = 64 };
 
@@ -61,6 +62,12 @@ void cli_array_set_integer(cli_array *array, int64_t index, int64_t value);
 
 /* The shortest decimal text that reads back as the element: `0.1` for the f32 nearest to it. */
 void cli_array_print_element(base_text *out, const cli_array *array, int64_t index);
+
+enum { CLI_VALUES_LIMIT = 1000 }; /* elements that are shown of an array */
+/* Members dtype, shape, strides (in elements), elements, bytes. */
+void cli_array_facts_json(base_json *json, const cli_array *array);
+/* The member `values`: the first elements in C order; "inf", "-inf", "nan" are texts. */
+void cli_array_values_json(base_json *json, const cli_array *array);
 
 /* `f32[2, 3]` */
 void cli_array_print_type(base_text *out, const cli_array *array);

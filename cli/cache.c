@@ -9,6 +9,7 @@
  */
 #include "cache.h"
 
+#include "answer.h"
 #include "job.h"
 #include "output.h"
 
@@ -36,14 +37,14 @@ runtime_cache *cli_cache_open(const cli_options *options) {
     runtime_cache *cache = NULL;
     if (!options->no_cache &&
         runtime_cache_create(base_allocator_default(), &config, &cache) != RUNTIME_OK)
-        cli_out_of_memory();
+        cli_out_of_memory(options);
     return cache;
 }
 
-void cli_cache_close(runtime_cache *cache) {
+void cli_cache_close(const cli_options *options, runtime_cache *cache) {
     static runtime_report report;
     if (cache != NULL && runtime_cache_complaint(cache, &report))
-        fprintf(stderr, "croft: %s\n", report.text);
+        cli_warn(options, "cache-unused", "%s", report.text);
     runtime_cache_destroy(cache);
 }
 
@@ -146,47 +147,45 @@ static void write_removed_text(base_text *out, const runtime_cache *cache,
 }
 
 /* ---- JSON ---- */
-static void write_json(base_text *out, const runtime_cache *cache, const kept_programs *programs) {
-    base_json json = base_json_begin(out);
-    base_json_object(&json, NULL);
-    base_json_string(&json, "schema", "croft-cache/1");
-    base_json_string(&json, "directory", runtime_cache_directory(cache));
-    base_json_integer(&json, "limit_bytes", runtime_cache_limit(cache));
-    base_json_integer(&json, "bytes", programs->bytes);
-    base_json_array(&json, "programs");
-    for (int64_t i = 0; i < programs->count; i++) {
-        const kept_program *program = &programs->items[i];
-        base_json_object(&json, NULL);
-        base_json_string(&json, "file", program->name);
-        base_json_string(&json, "kernel", program->kernel);
-        base_json_string(&json, "machine", program->machine);
-        base_json_string(&json, "compiler", program->compiler);
-        base_json_integer(&json, "bytes", program->bytes);
-        base_json_integer(&json, "used_s", program->used_s);
-        base_json_string(&json, "fault", program->fault);
-        base_json_close(&json);
+typedef struct kept_cache {
+    const runtime_cache *cache;
+    const kept_programs *programs;
+    const runtime_cache_removed *removed;
+} kept_cache;
+
+static void write_json(base_json *json, const void *state) {
+    const kept_cache *kept = state;
+    base_json_string(json, "directory", runtime_cache_directory(kept->cache));
+    base_json_integer(json, "limit_bytes", runtime_cache_limit(kept->cache));
+    base_json_integer(json, "bytes", kept->programs->bytes);
+    base_json_array(json, "programs");
+    for (int64_t i = 0; i < kept->programs->count; i++) {
+        const kept_program *program = &kept->programs->items[i];
+        base_json_object(json, NULL);
+        base_json_string(json, "file", program->name);
+        base_json_string(json, "kernel", program->kernel);
+        base_json_string(json, "machine", program->machine);
+        base_json_string(json, "compiler", program->compiler);
+        base_json_integer(json, "bytes", program->bytes);
+        base_json_integer(json, "used_s", program->used_s);
+        base_json_string(json, "fault", program->fault);
+        base_json_close(json);
     }
-    base_json_close(&json);
-    base_json_close(&json);
+    base_json_close(json);
 }
 
-static void write_removed_json(base_text *out, const runtime_cache *cache,
-                               const runtime_cache_removed *removed) {
-    base_json json = base_json_begin(out);
-    base_json_object(&json, NULL);
-    base_json_string(&json, "schema", "croft-cache-removed/1");
-    base_json_string(&json, "directory", runtime_cache_directory(cache));
-    base_json_integer(&json, "damaged", removed->damaged);
-    base_json_integer(&json, "unused", removed->unused);
-    base_json_integer(&json, "unfinished", removed->unfinished);
-    base_json_integer(&json, "bytes", removed->bytes);
-    base_json_close(&json);
+static void write_removed_json(base_json *json, const void *state) {
+    const kept_cache *kept = state;
+    base_json_string(json, "directory", runtime_cache_directory(kept->cache));
+    base_json_integer(json, "damaged", kept->removed->damaged);
+    base_json_integer(json, "unused", kept->removed->unused);
+    base_json_integer(json, "unfinished", kept->removed->unfinished);
+    base_json_integer(json, "bytes", kept->removed->bytes);
 }
 
 /* ---- verbs ---- */
-static int failed(const runtime_report *report) {
-    fprintf(stderr, "croft: %s\n", report->text);
-    return CLI_EXIT_SYSTEM;
+static int failed(const cli_options *options, const runtime_report *report) {
+    return cli_refuse(options, CLI_EXIT_SYSTEM, "cache-failed", NULL, "%s", report->text);
 }
 
 /* `ls`, and `verify`, which reads every file. */
@@ -195,17 +194,17 @@ static int list(const cli_options *options, runtime_cache *cache, bool whole, ba
     kept_programs programs = {0};
     if (runtime_cache_each(cache, whole, take_entry, &programs, &report) != RUNTIME_OK) {
         free(programs.items);
-        return failed(&report);
+        return failed(options, &report);
     }
     if (programs.count > 0)
         qsort(programs.items, (size_t)programs.count, sizeof *programs.items, compare);
     if (options->json)
-        write_json(out, cache, &programs);
+        cli_answer_write(options, write_json, &(kept_cache){.cache = cache, .programs = &programs});
     else
         write_text(out, cache, &programs, whole);
     free(programs.items);
     if (programs.exhausted)
-        return cli_out_of_memory();
+        return cli_out_of_memory(options);
     return programs.faults > 0 ? CLI_EXIT_CHECK_FAILED : CLI_EXIT_OK;
 }
 
@@ -214,9 +213,10 @@ static int collect(const cli_options *options, runtime_cache *cache, base_text *
     runtime_cache_removed removed;
     int64_t limit = options->all ? 0 : runtime_cache_limit(cache);
     if (runtime_cache_collect(cache, limit, &removed, &report) != RUNTIME_OK)
-        return failed(&report);
+        return failed(options, &report);
     if (options->json)
-        write_removed_json(out, cache, &removed);
+        cli_answer_write(options, write_removed_json,
+                         &(kept_cache){.cache = cache, .removed = &removed});
     else
         write_removed_text(out, cache, &removed);
     return CLI_EXIT_OK;
@@ -240,13 +240,13 @@ static int report_of(const cli_options *options, runtime_cache *cache) {
         base_text text;
         base_text_init(&text, &arena);
         status = run_verb(options, cache, &text);
-        if (status != CLI_EXIT_SYSTEM &&
+        if (status != CLI_EXIT_SYSTEM && !options->json &&
             !cli_output_text(options->output, text.bytes, &diagnostics)) {
-            cli_print_diagnostics(&diagnostics);
+            cli_say_findings(options, &diagnostics);
             status = CLI_EXIT_SYSTEM;
         }
     } else {
-        cli_out_of_memory();
+        cli_out_of_memory(options);
     }
     base_arena_free(&arena);
     return status;
@@ -258,20 +258,15 @@ int cli_cache(const cli_options *options) {
     for (int i = 0; i < 3; i++)
         known = known || strcmp(options->file, verbs[i]) == 0;
     if (!known || options->pair_count > 0) {
-        fprintf(stderr, "croft: cache does not know %.200s\n  it knows ls, verify and gc\n",
-                known ? "that word" : options->file);
-        return CLI_EXIT_USAGE;
+        return cli_refuse(options, CLI_EXIT_USAGE, "unknown-verb", "it knows ls, verify and gc",
+                          "cache does not know %.200s", known ? "that word" : options->file);
     }
-    if (options->all && strcmp(options->file, "gc") != 0) {
-        fputs("croft: --all belongs to cache gc\n", stderr);
-        return CLI_EXIT_USAGE;
-    }
+    if (options->all && strcmp(options->file, "gc") != 0)
+        return cli_refuse(options, CLI_EXIT_USAGE, "option-use", NULL, "--all belongs to cache gc");
     runtime_cache *cache = cli_cache_open(options);
-    if (cache == NULL) {
-        fputs("croft: there is no cache: neither XDG_CACHE_HOME nor HOME names a directory\n",
-              stderr);
-        return CLI_EXIT_SYSTEM;
-    }
+    if (cache == NULL)
+        return cli_refuse(options, CLI_EXIT_SYSTEM, "cache-failed", NULL,
+                          "there is no cache: neither XDG_CACHE_HOME nor HOME names a directory");
     int status = report_of(options, cache);
     runtime_cache_destroy(cache);
     return status;

@@ -9,7 +9,7 @@
 
 /* NULL: --no-cache, or neither variable is set. */
 runtime_cache *cli_cache_open(const cli_options *options);
-/* What stood in its way is printed on stderr. NULL is allowed. */
-void cli_cache_close(runtime_cache *cache);
+/* What stood in its way is said. NULL is allowed. */
+void cli_cache_close(const cli_options *options, runtime_cache *cache);
 
 #endif

@@ -10,11 +10,12 @@
  *
  * Nothing is started but the drivers. A device that is missing is no failure.
  */
-#include "job.h"
+#include "answer.h"
 #include "launch.h"
 #include "output.h"
 
 #include "base/json.h"
+#include "machine/machine.h"
 #include "runtime/compiler.h"
 #include "runtime/cuda.h"
 #include "runtime/opencl.h"
@@ -182,57 +183,56 @@ static void write_opencl_json(base_json *json, const runtime_opencl_system *open
     base_json_close(json);
 }
 
-static void write_json(base_text *out, const devices_found *found) {
+static void write_json(base_json *json, const void *state) {
+    const devices_found *found = state;
     const machine *host = machine_host();
-    base_json json = base_json_begin(out);
-    base_json_object(&json, NULL);
-    base_json_string(&json, "schema", "croft-devices/1");
-    base_json_object(&json, "cpu");
-    base_json_string(&json, "machine", host->name);
-    base_json_string(&json, "compiler_flags", host->compiler_flags);
-    base_json_integer(&json, "processors", found->processors);
-    write_found(&json, "compiler", "compiler_missing", found->compiler[0] != '\0',
+    base_json_object(json, "cpu");
+    base_json_string(json, "machine", host->name);
+    base_json_string(json, "compiler_flags", host->compiler_flags);
+    base_json_integer(json, "processors", found->processors);
+    write_found(json, "compiler", "compiler_missing", found->compiler[0] != '\0',
                 found->compiler[0] != '\0' ? found->compiler : found->compiler_report.text);
-    base_json_close(&json);
-    base_json_object(&json, "sim");
-    base_json_array(&json, "machines");
+    base_json_close(json);
+    base_json_object(json, "sim");
+    base_json_array(json, "machines");
     for (int i = 0; machine_at(i) != NULL; i++)
-        base_json_string(&json, NULL, machine_at(i)->name);
-    base_json_close(&json);
-    base_json_close(&json);
-    write_cuda_json(&json, &found->cuda);
-    write_opencl_json(&json, &found->opencl);
-    base_json_close(&json);
+        base_json_string(json, NULL, machine_at(i)->name);
+    base_json_close(json);
+    base_json_close(json);
+    write_cuda_json(json, &found->cuda);
+    write_opencl_json(json, &found->opencl);
+}
+
+static int report(const cli_options *options, const devices_found *found, base_arena *arena) {
+    base_text text;
+    base_diagnostics diagnostics;
+    if (options->json) {
+        cli_answer_write(options, write_json, found);
+        return CLI_EXIT_OK;
+    }
+    base_text_init(&text, arena);
+    base_diagnostics_init(&diagnostics, arena);
+    write_text(&text, found);
+    if (cli_output_text(options->output, text.bytes, &diagnostics))
+        return CLI_EXIT_OK;
+    cli_say_findings(options, &diagnostics);
+    return CLI_EXIT_SYSTEM;
 }
 
 int cli_devices(const cli_options *options) {
-    const char *format = options->format != NULL ? options->format : "text";
-    bool json = options->json || strcmp(format, "json") == 0;
-    if (!json && strcmp(format, "text") != 0) {
-        fprintf(stderr, "croft: devices has no format %.200s\n  formats are text, json\n", format);
-        return CLI_EXIT_USAGE;
-    }
+    if (options->format != NULL && !options->json && strcmp(options->format, "text") != 0)
+        return cli_refuse(options, CLI_EXIT_USAGE, "unknown-format", "formats are text, json",
+                          "devices has no format %.200s", options->format);
     jmp_buf exhausted;
     base_arena arena;
-    base_diagnostics diagnostics;
     base_arena_init(&arena, base_allocator_default(), &exhausted);
-    base_diagnostics_init(&diagnostics, &arena);
-    int status = CLI_EXIT_SYSTEM;
+    volatile int status = CLI_EXIT_SYSTEM;
     if (setjmp(exhausted) == 0) {
         devices_found *found = BASE_NEW(&arena, devices_found);
-        base_text text;
-        base_text_init(&text, &arena);
         look(options, found);
-        if (json)
-            write_json(&text, found);
-        else
-            write_text(&text, found);
-        if (cli_output_text(options->output, text.bytes, &diagnostics))
-            status = CLI_EXIT_OK;
-        else
-            cli_print_diagnostics(&diagnostics);
+        status = report(options, found, &arena);
     } else {
-        cli_out_of_memory();
+        cli_out_of_memory(options);
     }
     base_arena_free(&arena);
     return status;

@@ -9,7 +9,9 @@
  * place (output.h). */
 #include "embed.h"
 
+#include "answer.h"
 #include "croft.h"
+#include "emit_json.h"
 #include "job.h"
 #include "output.h"
 
@@ -50,26 +52,25 @@ bool cli_embed_is_asked(const cli_options *options) {
 
 /* ---- which versions ---- */
 
-static int refuse_isa(const char *why) {
-    fprintf(stderr, "croft: --isa: %s\n  versions are", why);
+static int refuse_isa(const cli_options *options, const char *why) {
+    char hint[CLI_HINT_LIMIT] = "versions are";
     for (int i = 0; i < ISA_COUNT; i++)
-        fprintf(stderr, "%s %s", i > 0 ? "," : "", isas[i]);
-    fputs("\n", stderr);
-    return CLI_EXIT_USAGE;
+        cli_hint_add(hint, "%s %s", i > 0 ? "," : "", isas[i]);
+    return cli_refuse(options, CLI_EXIT_USAGE, "option-value", hint, "--isa: %s", why);
 }
 
 /* Which of `isas` the list names; each once. */
-static int read_isas(const char *list, bool named[ISA_COUNT]) {
-    for (const char *at = list;;) {
+static int read_isas(const cli_options *options, bool named[ISA_COUNT]) {
+    for (const char *at = options->isa;;) {
         size_t length = strcspn(at, ",");
         int found = 0;
         while (found < ISA_COUNT &&
                (strlen(isas[found]) != length || memcmp(isas[found], at, length) != 0))
             found++;
         if (found == ISA_COUNT)
-            return refuse_isa(length == 0 ? "a name is missing" : "a name is not known");
+            return refuse_isa(options, length == 0 ? "a name is missing" : "a name is not known");
         if (named[found])
-            return refuse_isa("a name stands twice");
+            return refuse_isa(options, "a name stands twice");
         named[found] = true;
         if (at[length] == '\0')
             return CLI_EXIT_OK;
@@ -79,13 +80,13 @@ static int read_isas(const char *list, bool named[ISA_COUNT]) {
 
 static int check_isa(const cli_options *options) {
     if (!is_c_file(options->output))
-        return refuse_isa("the versions go into a C file: -o NAME.c");
+        return refuse_isa(options, "the versions go into a C file: -o NAME.c");
     if (options->level != NULL || options->stop_after != NULL)
-        return refuse_isa("there are versions of C, and none of IR");
+        return refuse_isa(options, "there are versions of C, and none of IR");
     if (options->target != NULL && strcmp(options->target, "cpu") != 0)
-        return refuse_isa("the versions are for the target cpu");
+        return refuse_isa(options, "the versions are for the target cpu");
     if (options->machine != NULL)
-        return refuse_isa("the versions are for machines of their own, not for --machine");
+        return refuse_isa(options, "the versions are for machines of their own, not for --machine");
     return CLI_EXIT_OK;
 }
 
@@ -97,7 +98,7 @@ static int find_versions(embed_state *state) {
     }
     int status = check_isa(state->options);
     if (status == CLI_EXIT_OK)
-        status = read_isas(state->options->isa, named);
+        status = read_isas(state->options, named);
     for (int i = 0; i < ISA_COUNT && status == CLI_EXIT_OK; i++) {
         if (!named[i])
             continue;
@@ -165,9 +166,17 @@ static int write_files(embed_state *state, const target_embedded *made, const ch
         cli_output_commit(&source_file, diagnostics);
     cli_output_discard(&source_file);
     cli_output_discard(&header_file);
+    cli_emitted emitted = {.job = &state->jobs[0],
+                           .level = "source",
+                           .files = {state->options->output, header},
+                           .file_count = 2,
+                           .versions = state->jobs,
+                           .version_count = state->count};
+    if (good)
+        cli_say_emitted(state->options, &emitted);
     if (good)
         return CLI_EXIT_OK;
-    cli_print_diagnostics(diagnostics);
+    cli_say_findings(state->options, diagnostics);
     return CLI_EXIT_SYSTEM;
 }
 
@@ -192,7 +201,7 @@ static int write_embedded(embed_state *state) {
     base_diagnostics_add(&state->diagnostics, "not-supported",
                          (base_location){.source = &state->jobs[0].source},
                          "there is no C for embedders of this: %s", reason);
-    cli_print_diagnostics(&state->diagnostics);
+    cli_say_findings(state->options, &state->diagnostics);
     return CLI_EXIT_DIAGNOSTICS;
 }
 
@@ -202,7 +211,7 @@ static int embed(embed_state *state) {
         return status;
     state->jobs = calloc((size_t)state->count, sizeof *state->jobs);
     if (state->jobs == NULL)
-        return cli_out_of_memory();
+        return cli_out_of_memory(state->options);
     for (int i = 0; i < state->count && status == CLI_EXIT_OK; i++)
         status = compile_version(state, i);
     return status == CLI_EXIT_OK ? write_embedded(state) : status;
@@ -214,7 +223,7 @@ int cli_embed(const cli_options *options) {
     jmp_buf exhausted;
     int status = CLI_EXIT_SYSTEM;
     if (state == NULL)
-        return cli_out_of_memory();
+        return cli_out_of_memory(options);
     *state = empty;
     state->options = options;
     base_arena_init(&state->arena, base_allocator_default(), &exhausted);
@@ -222,7 +231,7 @@ int cli_embed(const cli_options *options) {
     if (setjmp(exhausted) == 0)
         status = embed(state);
     else
-        status = cli_out_of_memory();
+        status = cli_out_of_memory(options);
     for (int i = state->opened - 1; i >= 0; i--)
         cli_job_close(&state->jobs[i]);
     free(state->jobs);

@@ -9,18 +9,19 @@
  */
 #include "explain.h"
 
+#include "answer.h"
 #include "job.h"
 #include "output.h"
 
 #include <string.h>
 
-static int refuse_value(const compile_report *report, const char *wanted) {
-    fprintf(stderr, "croft: kernel %s has no tile named %.200s\n  its tiles are", report->kernel,
-            wanted);
+static int refuse_value(const cli_options *options, const compile_report *report) {
+    char hint[CLI_HINT_LIMIT] = "its tiles are";
     for (int64_t i = 0; i < report->value_count; i++)
-        fprintf(stderr, "%s %s", i > 0 ? "," : "", report->values[i].anchor);
-    fputs(report->value_count == 0 ? " none\n" : "\n", stderr);
-    return CLI_EXIT_USAGE;
+        cli_hint_add(hint, "%s %s", i > 0 ? "," : "", report->values[i].anchor);
+    cli_hint_add(hint, "%s", report->value_count == 0 ? " none" : "");
+    return cli_refuse(options, CLI_EXIT_USAGE, "unknown-tile", hint,
+                      "kernel %s has no tile named %.200s", report->kernel, options->value);
 }
 
 /* CLI_EXIT_OK with the tile of --value, or NULL where the whole report is wanted. */
@@ -31,14 +32,13 @@ static int find_value(const cli_options *options, const compile_report *report,
         return CLI_EXIT_OK;
     *value = compile_report_find(report, options->value);
     if (*value == NULL)
-        return refuse_value(report, options->value);
+        return refuse_value(options, report);
     if ((*value)->tile.rank > 0)
         return CLI_EXIT_OK;
-    fprintf(stderr,
-            "croft: %.200s: a tile whose axes share lanes or slots, or are shifted, is "
-            "not drawn\n",
-            options->value);
-    return CLI_EXIT_USAGE;
+    return cli_refuse(
+        options, CLI_EXIT_USAGE, "tile-not-drawn", NULL,
+        "%.200s: a tile whose axes share lanes or slots, or are shifted, is not drawn",
+        options->value);
 }
 
 /* The launch that has the tile of --value; without one the first. */
@@ -51,7 +51,7 @@ static const compile_report *choose_report(const cli_job *job) {
 }
 
 /* Of a split kernel the planner's reasons are those of all launches together. */
-static cli_explain_launches find_launches(base_text *out, const cli_job *job) {
+static cli_explain_launches find_launches(base_arena *arena, const cli_job *job) {
     const compile_result *compiled = &job->compiled;
     cli_explain_launches launches = {.kernel = compiled->tile->name,
                                      .plan = compiled->plan,
@@ -59,9 +59,9 @@ static cli_explain_launches find_launches(base_text *out, const cli_job *job) {
                                      .count = compiled->launch_count,
                                      .own_parameters = compiled->tile->parameter_count};
     bool split = cli_explain_is_split(&launches);
-    launches.reports = BASE_NEW_ARRAY(out->arena, compile_report *, launches.count);
+    launches.reports = BASE_NEW_ARRAY(arena, compile_report *, launches.count);
     for (int i = 0; i < launches.count; i++) {
-        launches.reports[i] = BASE_NEW(out->arena, compile_report);
+        launches.reports[i] = BASE_NEW(arena, compile_report);
         *launches.reports[i] = *compiled->launches[i].report;
         if (split && (i > 0 || !job->options->json))
             launches.reports[i]->planning = NULL;
@@ -69,37 +69,52 @@ static cli_explain_launches find_launches(base_text *out, const cli_job *job) {
     return launches;
 }
 
-/* Texts behind each other, for programs a list, of which the first has the planner's reasons. */
+/* Texts behind each other. */
 static void write_reports(base_text *out, const cli_job *job) {
-    cli_explain_launches launches = find_launches(out, job);
-    bool split = cli_explain_is_split(&launches), json = job->options->json;
+    cli_explain_launches launches = find_launches(out->arena, job);
+    bool split = cli_explain_is_split(&launches);
     if (job->options->html) {
         cli_explain_page(out, &launches);
         return;
     }
-    if (split && !json)
+    if (split)
         cli_explain_launches_text(out, &launches);
-    base_text_string(out, split && json ? "[" : "");
     for (int i = 0; i < launches.count; i++) {
-        base_text_string(out, !split ? "" : !json ? "\n" : i > 0 ? ", " : "");
-        if (json)
-            cli_explain_json(out, launches.reports[i]);
-        else
-            cli_explain_text(out, launches.reports[i]);
+        base_text_string(out, split ? "\n" : "");
+        cli_explain_text(out, launches.reports[i]);
     }
-    base_text_string(out, split && json ? "]\n" : "");
+}
+
+/* Of several launches a list, of which the first has the planner's reasons. */
+static void write_json(base_json *json, const void *state) {
+    const cli_explain_launches launches = find_launches(json->out->arena, state);
+    if (!cli_explain_is_split(&launches)) {
+        cli_explain_json(json, launches.reports[0]);
+        return;
+    }
+    base_json_array(json, "launches");
+    for (int i = 0; i < launches.count; i++) {
+        base_json_object(json, NULL);
+        cli_explain_json(json, launches.reports[i]);
+        base_json_close(json);
+    }
+    base_json_close(json);
 }
 
 static int print_report(cli_job *job) {
     jmp_buf exhausted;
     job->compiled.arena.exhausted = job->arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0)
-        return cli_out_of_memory();
+        return cli_out_of_memory(job->options);
     const compile_report *report = choose_report(job);
     const compile_report_value *value;
     int status = find_value(job->options, report, &value);
     if (status != CLI_EXIT_OK)
         return status;
+    if (job->options->json) {
+        cli_answer_write(job->options, write_json, job);
+        return CLI_EXIT_OK;
+    }
     base_text text;
     base_text_init(&text, &job->compiled.arena);
     if (value != NULL)
@@ -108,24 +123,24 @@ static int print_report(cli_job *job) {
         write_reports(&text, job);
     if (cli_output_text(job->options->output, text.bytes, &job->diagnostics))
         return CLI_EXIT_OK;
-    cli_print_diagnostics(&job->diagnostics);
+    cli_say_findings(job->options, &job->diagnostics);
     return CLI_EXIT_SYSTEM;
 }
 
-static int usage(const char *message) {
-    fprintf(stderr, "croft: explain: %s\n(`croft --help` lists the options)\n", message);
-    return CLI_EXIT_USAGE;
+static int usage(const cli_options *options, const char *message) {
+    return cli_refuse(options, CLI_EXIT_USAGE, "option-use", "`croft --help` lists the options",
+                      "explain: %s", message);
 }
 
 int cli_explain(const cli_options *options) {
     if (options->value == NULL && options->svg)
-        return usage("--svg draws the tile of --value NAME");
+        return usage(options, "--svg draws the tile of --value NAME");
     if (options->html && options->json)
-        return usage("a page has no --json");
+        return usage(options, "a page has no --json");
     if (options->value != NULL && options->svg == options->html)
-        return usage("--value NAME is drawn with --svg or with --html");
+        return usage(options, "--value NAME is drawn with --svg or with --html");
     if (options->value != NULL && options->json)
-        return usage("a picture has no --json");
+        return usage(options, "a picture has no --json");
     cli_job job;
     int status = cli_job_open(&job, options, NULL);
     if (status == CLI_EXIT_OK)

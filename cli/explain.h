@@ -8,8 +8,8 @@
 #include "planner/planner.h"
 
 void cli_explain_text(base_text *out, const compile_report *report);
-/* The keys are documented in docs/explain.md. */
-void cli_explain_json(base_text *out, const compile_report *report);
+/* Members of an object; docs/explain.md lists them. */
+void cli_explain_json(base_json *json, const compile_report *report);
 /* Who owns each element of a value, with the sectors that its access needs: a picture, or a page
  * around it. */
 void cli_explain_picture(base_text *out, const compile_report *report,

@@ -5,15 +5,6 @@
 #include "base/json.h"
 #include "ir/print.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
-static void write_hash(base_json *json, const char *key, uint64_t hash) {
-    char text[24];
-    snprintf(text, sizeof text, "%016" PRIx64, hash);
-    base_json_string(json, key, text);
-}
-
 static void write_line(base_json *json, base_location location) {
     base_json_integer(json, "line", location.line);
     base_json_integer(json, "column", location.column);
@@ -37,7 +28,6 @@ static void write_known(base_json *json, const char *key, bool known, int64_t nu
 
 static void write_head(base_json *json, const compile_report *report) {
     const layout_extents *extents = &report->module->extents;
-    base_json_string(json, "schema", "croft-explain/1");
     base_json_string(json, "kernel", report->kernel);
     base_json_string(json, "machine", report->machine->name);
     base_json_object(json, "sizes");
@@ -49,8 +39,8 @@ static void write_head(base_json *json, const compile_report *report) {
     base_text_init(&plan, json->out->arena);
     ir_plan_print(&plan, report->plan);
     base_json_object(json, "plan");
-    write_hash(json, "hash", report->plan_hash);
-    write_hash(json, "canonical", report->canonical_hash);
+    base_json_hash(json, "hash", report->plan_hash);
+    base_json_hash(json, "canonical", report->canonical_hash);
     base_json_string(json, "text", plan.bytes);
     base_json_close(json);
     base_json_object(json, "group");
@@ -281,26 +271,23 @@ static void write_allocations(base_json *json, const compile_report *report) {
     base_json_close(json);
 }
 
-void cli_explain_json(base_text *out, const compile_report *report) {
-    base_json json = base_json_begin(out);
-    base_json_object(&json, NULL);
-    write_head(&json, report);
+void cli_explain_json(base_json *json, const compile_report *report) {
+    write_head(json, report);
     if (report->planning != NULL)
-        cli_explain_choice_json(&json, report->planning);
+        cli_explain_choice_json(json, report->planning);
     else
-        base_json_null(&json, "planned");
-    write_values(&json, report);
-    write_conversions(&json, report);
-    write_optimizations(&json, report);
-    write_reductions(&json, report);
-    write_accesses(&json, report, false);
-    write_accesses(&json, report, true);
-    base_json_integer(&json, "guarded_accesses", report->guards);
-    write_widths(&json, report);
-    write_indices(&json, report);
-    write_barriers(&json, report);
-    write_conditions(&json, report);
-    write_allocations(&json, report);
-    base_json_null(&json, "from_ptxas");
-    base_json_close(&json);
+        base_json_null(json, "planned");
+    write_values(json, report);
+    write_conversions(json, report);
+    write_optimizations(json, report);
+    write_reductions(json, report);
+    write_accesses(json, report, false);
+    write_accesses(json, report, true);
+    base_json_integer(json, "guarded_accesses", report->guards);
+    write_widths(json, report);
+    write_indices(json, report);
+    write_barriers(json, report);
+    write_conditions(json, report);
+    write_allocations(json, report);
+    base_json_null(json, "from_ptxas");
 }

@@ -70,14 +70,17 @@ uint64_t cli_array_hash(const cli_array *array) {
     return hash;
 }
 
-void cli_print_hashes(const char *const *names, const cli_array *const *arrays, int count) {
+uint64_t cli_hash_all(const cli_array *const *arrays, int count) {
     uint64_t all = BASE_HASH_START;
-    for (int i = 0; i < count; i++) {
-        if (arrays[i] == NULL)
-            continue;
-        uint64_t hash = cli_array_hash(arrays[i]);
-        all = add_word(all, hash, 8);
-        printf("hash %s %016" PRIx64 "\n", names[i], hash);
-    }
-    printf("hash all %016" PRIx64 "\n", all);
+    for (int i = 0; i < count; i++)
+        if (arrays[i] != NULL)
+            all = add_word(all, cli_array_hash(arrays[i]), 8);
+    return all;
+}
+
+void cli_print_hashes(const char *const *names, const cli_array *const *arrays, int count) {
+    for (int i = 0; i < count; i++)
+        if (arrays[i] != NULL)
+            printf("hash %s %016" PRIx64 "\n", names[i], cli_array_hash(arrays[i]));
+    printf("hash all %016" PRIx64 "\n", cli_hash_all(arrays, count));
 }

@@ -11,6 +11,8 @@ uint64_t cli_array_hash(const cli_array *array);
 
 /* Prints `hash NAME 0123456789abcdef` for each array that is not NULL, then `hash all ..` over
  * those. */
+/* Over the hashes of those that are not NULL. */
+uint64_t cli_hash_all(const cli_array *const *arrays, int count);
 void cli_print_hashes(const char *const *names, const cli_array *const *arrays, int count);
 
 #endif

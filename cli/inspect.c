@@ -5,7 +5,9 @@
  *
  * Each is a stage of the compilation and a function that prints what has come of it.
  */
+#include "answer.h"
 #include "embed.h"
+#include "emit_json.h"
 #include "job.h"
 #include "npy.h"
 #include "output.h"
@@ -15,8 +17,6 @@
 #include "target/target.h"
 
 #include <string.h>
-
-enum { SHOW_LIMIT = 1000 };
 
 /* Opens, compiles to the stage and calls `print`; closes whatever happens. `text` as cli_job_open
  * takes it. */
@@ -38,58 +38,126 @@ static int inspect(const cli_options *options, compile_stage stage, int (*print)
     return inspect_text(options, NULL, stage, print);
 }
 
-/* Text to -o FILE or to standard output. */
-static int deliver(cli_job *job, const char *text) {
-    jmp_buf exhausted;
-    job->arena.exhausted = &exhausted;
-    if (setjmp(exhausted) != 0)
-        return CLI_EXIT_SYSTEM;
-    if (cli_output_text(job->options->output, text, &job->diagnostics))
-        return CLI_EXIT_OK;
-    cli_print_diagnostics(&job->diagnostics);
-    return CLI_EXIT_SYSTEM;
-}
+/* ---- check ---- */
 
 static int print_checked(cli_job *job) {
-    fprintf(stdout, "%s: kernel %s is fine\n", job->options->file,
-            text_kernel_name(job->compiled.kernel));
+    if (!job->options->json)
+        printf("%s: kernel %s is fine\n", job->options->file,
+               text_kernel_name(job->compiled.kernel));
     return CLI_EXIT_OK;
+}
+
+typedef struct checked_kernel {
+    const char *name, *level;
+    bool fine;
+    int64_t first, count; /* of its findings */
+} checked_kernel;
+
+static void write_checked(base_json *json, const void *state) {
+    const checked_kernel *kernel = state;
+    base_json_object(json, NULL);
+    base_json_string(json, "kernel", kernel->name);
+    base_json_string(json, "level", kernel->level);
+    base_json_bool(json, "fine", kernel->fine);
+    base_json_integer(json, "first_finding", kernel->first);
+    base_json_integer(json, "findings", kernel->count);
+    base_json_close(json);
+}
+
+void cli_say_checked(const cli_options *options, const char *name, const char *level, int status,
+                     int64_t first) {
+    checked_kernel kernel = {.name = name,
+                             .level = level,
+                             .fine = status == CLI_EXIT_OK,
+                             .first = first,
+                             .count = options->answer->finding_count - first};
+    cli_answer_add(options, "kernels", name != NULL ? write_checked : NULL, &kernel);
+}
+
+static void write_verdict(base_json *json, const void *state) {
+    const checked_kernel *file = state;
+    base_json_string(json, "file", file->name);
+    base_json_string(json, "verdict", file->fine ? "fine" : "refused");
+}
+
+int cli_say_verdict(const cli_options *options, int status) {
+    checked_kernel file = {.name = options->file, .fine = status == CLI_EXIT_OK};
+    if (status == CLI_EXIT_OK || status == CLI_EXIT_DIAGNOSTICS)
+        cli_answer_write(options, write_verdict, &file);
+    return status;
+}
+
+static int check_kernel(const cli_options *options, const char *name, const base_source *text) {
+    cli_options one = *options;
+    one.kernel = name;
+    int64_t first = options->answer->finding_count;
+    int status = inspect_text(&one, text, COMPILE_TO_TILE, print_checked);
+    cli_say_checked(options, name, "tile", status, first);
+    return status;
+}
+
+static int check_file(cli_job *job) {
+    const cli_options *options = job->options;
+    bool good = cli_read_file(&job->arena, options->file, &job->source, &job->diagnostics);
+    text_file *file = good ? text_file_parse(&job->arena, &job->source, &job->diagnostics) : NULL;
+    cli_say_findings(options, &job->diagnostics);
+    if (!good)
+        return CLI_EXIT_SYSTEM;
+    if (job->diagnostics.count > 0)
+        return CLI_EXIT_DIAGNOSTICS;
+    int status = CLI_EXIT_OK;
+    if (text_file_count(file) == 0)
+        return inspect_text(options, &job->source, COMPILE_TO_TILE, print_checked);
+    for (int i = 0; i < text_file_count(file); i++) {
+        int result = check_kernel(options, text_kernel_name(text_file_at(file, i)), &job->source);
+        status = result > status ? result : status;
+    }
+    return status;
 }
 
 /* Without --kernel every kernel of the file is checked; IR text is verified. */
 int cli_check(const cli_options *options) {
+    cli_answer_add(options, "kernels", NULL, NULL);
     if (cli_is_ir_text(options->file))
-        return cli_check_ir(options);
+        return cli_say_verdict(options, cli_check_ir(options));
     if (options->kernel != NULL)
-        return inspect(options, COMPILE_TO_TILE, print_checked);
+        return cli_say_verdict(options, check_kernel(options, options->kernel, NULL));
     cli_job job;
     jmp_buf exhausted;
     memset(&job, 0, sizeof job);
+    job.options = options;
     base_arena_init(&job.arena, base_allocator_default(), &exhausted);
     base_diagnostics_init(&job.diagnostics, &job.arena);
-    if (setjmp(exhausted) != 0) {
-        base_arena_free(&job.arena);
+    volatile int status = CLI_EXIT_SYSTEM;
+    if (setjmp(exhausted) == 0)
+        status = check_file(&job);
+    else
+        cli_out_of_memory(options);
+    base_arena_free(&job.arena);
+    return cli_say_verdict(options, status);
+}
+
+/* ---- emit ---- */
+
+/* Text to -o FILE or to standard output; with --json into the file or the answer. */
+static int deliver(cli_job *job, const char *level, const char *text) {
+    const char *path = job->options->output;
+    jmp_buf exhausted;
+    job->arena.exhausted = &exhausted;
+    if (setjmp(exhausted) != 0)
+        return cli_out_of_memory(job->options);
+    bool is_file = path != NULL && strcmp(path, "-") != 0;
+    if ((is_file || !job->options->json) && !cli_output_text(path, text, &job->diagnostics)) {
+        cli_say_findings(job->options, &job->diagnostics);
         return CLI_EXIT_SYSTEM;
     }
-    int status = CLI_EXIT_SYSTEM, count = 0;
-    const char *names[256] = {0};
-    if (cli_read_file(&job.arena, options->file, &job.source, &job.diagnostics)) {
-        text_file *file = text_file_parse(&job.arena, &job.source, &job.diagnostics);
-        status = job.diagnostics.count > 0 ? CLI_EXIT_DIAGNOSTICS : CLI_EXIT_OK;
-        for (; status == CLI_EXIT_OK && count < text_file_count(file) && count < 256; count++)
-            names[count] = text_kernel_name(text_file_at(file, count));
-    }
-    cli_print_diagnostics(&job.diagnostics);
-    if (status == CLI_EXIT_OK && count == 0)
-        status = inspect_text(options, &job.source, COMPILE_TO_TILE, print_checked);
-    for (int i = 0; i < count; i++) {
-        cli_options one = *options;
-        one.kernel = names[i];
-        int result = inspect_text(&one, &job.source, COMPILE_TO_TILE, print_checked);
-        status = result > status ? result : status;
-    }
-    base_arena_free(&job.arena);
-    return status;
+    cli_emitted emitted = {.job = job,
+                           .level = level,
+                           .text = is_file ? NULL : text,
+                           .files = {path},
+                           .file_count = is_file};
+    cli_say_emitted(job->options, &emitted);
+    return CLI_EXIT_OK;
 }
 
 static int print_module(cli_job *job) {
@@ -97,26 +165,28 @@ static int print_module(cli_job *job) {
     jmp_buf exhausted;
     job->compiled.arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0)
-        return CLI_EXIT_SYSTEM;
-    if (options->stop_after != NULL && !job->compiled.stopped) {
-        fprintf(stderr, "croft: --stop-after %.200s: the pass is not among those that run\n",
-                options->stop_after);
-        return CLI_EXIT_USAGE;
-    }
+        return cli_out_of_memory(options);
+    if (options->stop_after != NULL && !job->compiled.stopped)
+        return cli_refuse(options, CLI_EXIT_USAGE, "pass-missing", NULL,
+                          "--stop-after %.200s: the pass is not among those that run",
+                          options->stop_after);
     base_text text;
     base_text_init(&text, &job->compiled.arena);
     const compile_result *compiled = &job->compiled;
     bool tile = options->level != NULL && strcmp(options->level, "tile") == 0;
+    const ir_module *first = tile                         ? compiled->tile
+                             : compiled->launch_count > 0 ? compiled->launches[0].module
+                                                          : compiled->module;
     if (tile || compiled->launch_count == 0)
-        ir_module_print(&text, tile ? compiled->tile : compiled->module, true);
+        ir_module_print(&text, first, true);
     for (int i = 0; !tile && i < compiled->launch_count; i++)
         ir_module_print(&text, compiled->launches[i].module, true);
-    return deliver(job, text.bytes);
+    return deliver(job, ir_level_name(first->level), text.bytes);
 }
 
 static int print_source(cli_job *job) {
     return job->options->stop_after != NULL ? print_module(job)
-                                            : deliver(job, job->compiled.source_text);
+                                            : deliver(job, "source", job->compiled.source_text);
 }
 
 int cli_emit(const cli_options *options) {
@@ -130,23 +200,22 @@ int cli_emit(const cli_options *options) {
     if (options->level == NULL) {
         if (options->target == NULL || target_find(options->target) != NULL)
             return inspect(options, COMPILE_TO_SOURCE, print_source);
-        fprintf(stderr, "croft: unknown target: %.200s\n  targets are", options->target);
+        char hint[CLI_HINT_LIMIT] = "targets are";
         for (int i = 0; target_at(i) != NULL; i++)
-            fprintf(stderr, " %s", target_at(i)->name);
-        fputs("\n", stderr);
-        return CLI_EXIT_USAGE;
+            cli_hint_add(hint, " %s", target_at(i)->name);
+        return cli_refuse(options, CLI_EXIT_USAGE, "unknown-target", hint, "unknown target: %.200s",
+                          options->target);
     }
     for (int i = 0; i < 3; i++)
         if (strcmp(levels[i].level, options->level) == 0)
             return inspect(options, levels[i].stage, print_module);
-    fprintf(stderr, "croft: unknown level: %.200s\n  levels are tile, mapped, thread\n",
-            options->level);
-    return CLI_EXIT_USAGE;
+    return cli_refuse(options, CLI_EXIT_USAGE, "unknown-level", "levels are tile, mapped, thread",
+                      "unknown level: %.200s", options->level);
 }
 
 /* ---- show ---- */
 
-void cli_print_array(const char *name, const cli_array *array) {
+static void print_array(const char *name, const cli_array *array) {
     jmp_buf exhausted;
     base_arena arena;
     base_arena_init(&arena, base_allocator_default(), &exhausted);
@@ -157,17 +226,46 @@ void cli_print_array(const char *name, const cli_array *array) {
         cli_array_print_type(&text, array);
         base_text_string(&text, "\n");
         int64_t width = array->rank > 0 ? array->extent[array->rank - 1] : 1;
-        for (int64_t i = 0; i < array->count && i < SHOW_LIMIT; i++) {
+        for (int64_t i = 0; i < array->count && i < CLI_VALUES_LIMIT; i++) {
             base_text_string(&text, i % (width > 0 ? width : 1) == 0 ? "  " : " ");
             cli_array_print_element(&text, array, i);
             if ((i + 1) % (width > 0 ? width : 1) == 0)
                 base_text_string(&text, "\n");
         }
-        if (array->count > SHOW_LIMIT)
+        if (array->count > CLI_VALUES_LIMIT)
             base_text_format(&text, "\n  ... %lld elements in all\n", (long long)array->count);
         fputs(text.bytes, stdout);
     }
     base_arena_free(&arena);
+}
+
+void cli_print_array(const cli_options *options, const char *name, const cli_array *array) {
+    if (!options->json)
+        print_array(name, array);
+}
+
+typedef struct shown_array {
+    const char *file;
+    const cli_array *array;
+} shown_array;
+
+static void write_array(base_json *json, const void *state) {
+    const shown_array *shown = state;
+    base_json_string(json, "file", shown->file);
+    cli_array_facts_json(json, shown->array);
+    base_json_string(json, "order", "C");
+    cli_array_values_json(json, shown->array);
+}
+
+static int show(const cli_options *options, cli_array *array, base_diagnostics *diagnostics) {
+    if (cli_npy_read(options->file, false, array, diagnostics)) {
+        cli_print_array(options, options->file, array);
+        cli_answer_write(options, write_array, &(shown_array){options->file, array});
+        return CLI_EXIT_OK;
+    }
+    cli_say_findings(options, diagnostics);
+    bool is_format = strncmp(diagnostics->items[0].slug, "npy-", 4) == 0;
+    return is_format ? CLI_EXIT_DIAGNOSTICS : CLI_EXIT_SYSTEM;
 }
 
 int cli_show(const cli_options *options) {
@@ -176,18 +274,12 @@ int cli_show(const cli_options *options) {
     base_diagnostics diagnostics;
     base_arena_init(&arena, base_allocator_default(), &exhausted);
     base_diagnostics_init(&diagnostics, &arena);
-    int status = CLI_EXIT_SYSTEM;
+    volatile int status = CLI_EXIT_SYSTEM;
     cli_array array = {0};
-    if (setjmp(exhausted) == 0) {
-        if (cli_npy_read(options->file, false, &array, &diagnostics)) {
-            cli_print_array(options->file, &array);
-            status = CLI_EXIT_OK;
-        } else {
-            cli_print_diagnostics(&diagnostics);
-            bool file = strncmp(diagnostics.items[0].slug, "npy-", 4) != 0;
-            status = file ? CLI_EXIT_SYSTEM : CLI_EXIT_DIAGNOSTICS;
-        }
-    }
+    if (setjmp(exhausted) == 0)
+        status = show(options, &array, &diagnostics);
+    else
+        cli_out_of_memory(options);
     cli_array_free(&array);
     base_arena_free(&arena);
     return status;

@@ -9,6 +9,7 @@
  */
 #include "job.h"
 
+#include "answer.h"
 #include "generate.h"
 #include "npy.h"
 #include "output.h"
@@ -24,19 +25,6 @@
 #include <unistd.h>
 
 static const base_location nowhere = {0};
-
-void cli_print_diagnostics(const base_diagnostics *diagnostics) {
-    jmp_buf exhausted;
-    base_arena arena;
-    base_arena_init(&arena, base_allocator_default(), &exhausted);
-    if (setjmp(exhausted) == 0) {
-        base_text text;
-        base_text_init(&text, &arena);
-        base_diagnostics_render(&text, diagnostics);
-        fputs(text.bytes, stderr);
-    }
-    base_arena_free(&arena);
-}
 
 static bool read_refused(base_diagnostics *diagnostics, const char *path, int error) {
     base_diagnostics_add(diagnostics, "file-open", nowhere, "%.400s: cannot read", path)->found =
@@ -88,12 +76,12 @@ bool cli_read_file(base_arena *arena, const char *path, base_source *source,
 
 /* ---- opening ---- */
 
-int cli_machine_unknown(const char *name) {
-    fprintf(stderr, "croft: unknown machine: %.200s\n  machines are", name);
+int cli_machine_unknown(const cli_options *options, const char *name) {
+    char hint[CLI_HINT_LIMIT] = "machines are";
     for (int i = 0; machine_at(i) != NULL; i++)
-        fprintf(stderr, " %s", machine_at(i)->name);
-    fputs("\n", stderr);
-    return CLI_EXIT_USAGE;
+        cli_hint_add(hint, " %s", machine_at(i)->name);
+    return cli_refuse(options, CLI_EXIT_USAGE, "unknown-machine", hint, "unknown machine: %.200s",
+                      name);
 }
 
 /* The machine whose source is written where the options name a target and no machine of it: that of
@@ -119,7 +107,7 @@ static int job_machine(cli_job *job) {
     job->machine = name != NULL ? machine_find(name) : own != NULL ? own : machine_host();
     job->runs_on = job->machine;
     if (job->machine == NULL)
-        return cli_machine_unknown(name);
+        return cli_machine_unknown(job->options, name);
     if (own != NULL &&
         (job->options->runs_on != NULL || strcmp(job->machine->target, own->target) != 0))
         job->runs_on = own;
@@ -131,15 +119,15 @@ static bool plan_is_family(const char *plan) {
 }
 
 /* Prints what went wrong; the exit code. */
-static int report_compiled(const compile_result *result) {
-    cli_print_diagnostics(&result->diagnostics);
+static int report_compiled(const cli_options *options, const compile_result *result) {
+    cli_say_findings(options, &result->diagnostics);
     switch (result->status) {
     case COMPILE_OK:
         return CLI_EXIT_OK;
     case COMPILE_REJECTED:
         return CLI_EXIT_DIAGNOSTICS;
     case COMPILE_OUT_OF_MEMORY:
-        return cli_out_of_memory();
+        return cli_out_of_memory(options);
     }
     return CLI_EXIT_SYSTEM;
 }
@@ -157,7 +145,7 @@ static int job_open(cli_job *job, const base_source *text) {
          !cli_read_file(&job->arena, options->file, &job->source, &job->diagnostics)) ||
         (!plan_is_family(options->plan) &&
          !cli_read_file(&job->arena, options->plan, &job->plan, &job->diagnostics))) {
-        cli_print_diagnostics(&job->diagnostics);
+        cli_say_findings(job->options, &job->diagnostics);
         return CLI_EXIT_SYSTEM;
     }
     compile_request request = {.source = &job->source,
@@ -166,7 +154,7 @@ static int job_open(cli_job *job, const base_source *text) {
                                .machine = job->machine,
                                .stage = COMPILE_TO_SYNTAX};
     compile_run(&request, &job->syntax);
-    return report_compiled(&job->syntax);
+    return report_compiled(job->options, &job->syntax);
 }
 
 int cli_job_open(cli_job *job, const cli_options *options, const base_source *text) {
@@ -176,7 +164,7 @@ int cli_job_open(cli_job *job, const cli_options *options, const base_source *te
     base_arena_init(&job->arena, base_allocator_default(), &exhausted);
     base_diagnostics_init(&job->diagnostics, &job->arena);
     if (setjmp(exhausted) != 0)
-        return cli_out_of_memory();
+        return cli_out_of_memory(options);
     return job_open(job, text);
 }
 
@@ -392,7 +380,7 @@ int cli_job_arguments(cli_job *job) {
     jmp_buf exhausted;
     job->arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0)
-        return cli_out_of_memory();
+        return cli_out_of_memory(job->options);
     for (int i = 0; i < job->options->pair_count; i++) {
         const cli_pair *pair = &job->options->pairs[i];
         job->arguments[i].text.name =
@@ -401,7 +389,7 @@ int cli_job_arguments(cli_job *job) {
     job->argument_count = job->options->pair_count;
     if (read_arguments(job, false) && read_arguments(job, true) && outputs_differ(job))
         return CLI_EXIT_OK;
-    cli_print_diagnostics(&job->diagnostics);
+    cli_say_findings(job->options, &job->diagnostics);
     return arguments_status(job);
 }
 
@@ -428,13 +416,12 @@ static bool read_assume(const char *words, unsigned *kinds) {
     return words[0] != '\0';
 }
 
-static int unknown_assume(const char *words) {
-    fprintf(stderr, "croft: --assume: unknown condition: %.200s\n  conditions are nothing, all",
-            words);
+static int unknown_assume(const cli_options *options) {
+    char hint[CLI_HINT_LIMIT] = "conditions are nothing, all";
     for (int k = 0; k < LAYOUT_CONDITION_COUNT; k++)
-        fprintf(stderr, ", %s", layout_condition_describe((layout_condition_kind)k)->name);
-    fputs("\n", stderr);
-    return CLI_EXIT_USAGE;
+        cli_hint_add(hint, ", %s", layout_condition_describe((layout_condition_kind)k)->name);
+    return cli_refuse(options, CLI_EXIT_USAGE, "unknown-condition", hint,
+                      "--assume: unknown condition: %.200s", options->assume);
 }
 
 int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
@@ -442,7 +429,7 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
         job->texts[i] = job->arguments[i].text;
     unsigned assume = 0;
     if (job->options->assume != NULL && !read_assume(job->options->assume, &assume))
-        return unknown_assume(job->options->assume);
+        return unknown_assume(job->options);
     int status = cli_plan_options(job, &job->planning);
     if (status != CLI_EXIT_OK)
         return status;
@@ -476,13 +463,13 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
                                      .stop_after = job->stop_after};
     compile_free(&job->compiled);
     compile_run(&job->request, &job->compiled);
-    return report_compiled(&job->compiled);
+    return report_compiled(job->options, &job->compiled);
 }
 
 int cli_job_specialise(cli_job *job, const bool *holds) {
     if (compile_specialise(&job->request, &job->compiled, holds) == COMPILE_OK)
         return CLI_EXIT_OK;
-    return report_compiled(&job->compiled);
+    return report_compiled(job->options, &job->compiled);
 }
 
 void cli_job_close(cli_job *job) {

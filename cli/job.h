@@ -6,7 +6,7 @@
  *     cli_job_specialise  the variant whose conditions the arrays meet
  *     cli_job_close
  *
- * Every failure has been printed to stderr when a function answers something else than CLI_EXIT_OK.
+ * Every failure has been said (answer.h) when a function answers something else than CLI_EXIT_OK.
  */
 #ifndef CLI_JOB_H
 #define CLI_JOB_H
@@ -55,12 +55,11 @@ int cli_job_specialise(cli_job *job, const bool *holds);
 void cli_job_close(cli_job *job);
 
 /* Says that there is no such machine, and which there are; CLI_EXIT_USAGE. */
-int cli_machine_unknown(const char *name);
+int cli_machine_unknown(const cli_options *options, const char *name);
 
-/* Prints findings to stderr. */
-void cli_print_diagnostics(const base_diagnostics *diagnostics);
-/* Prints an array's type and its elements, a row a line, at most 1,000. */
-void cli_print_array(const char *name, const cli_array *array);
+/* Prints an array's type and its elements, a row a line, at most CLI_VALUES_LIMIT; with --json
+ * nothing: they stand in the answer. */
+void cli_print_array(const cli_options *options, const char *name, const cli_array *array);
 enum { CLI_TEXT_LIMIT = 1 << 21 };
 /* Reads a text file into the arena; one that has CLI_TEXT_LIMIT bytes then was cut off, which is
  * more than any reader of ours takes. False with a finding. `-` is standard input. A pipe is read

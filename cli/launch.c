@@ -10,6 +10,7 @@
  */
 #include "launch.h"
 
+#include "answer.h"
 #include "cache.h"
 #include "simulate.h"
 #include "variant.h"
@@ -84,7 +85,7 @@ static launch_room *make_room(cli_launch *launch) {
         room->sizes = calloc((size_t)launches, sizeof *room->sizes);
     }
     if (room == NULL || room->entries == NULL || room->sizes == NULL) {
-        cli_out_of_memory();
+        cli_out_of_memory(launch->job->options);
         free_room(room);
         return NULL;
     }
@@ -137,12 +138,13 @@ static int workspace_status(const cli_launch *launch, const launch_room *room, i
     if (status == CLI_EXIT_OK)
         cli_workspace_add_faults(&room->workspace, launch->job);
     bool asked = status == CLI_EXIT_OK && launch->job->options->check;
-    return asked && !cli_workspace_is_intact(&room->workspace) ? CLI_EXIT_CHECK_FAILED : status;
+    return asked && !cli_workspace_is_intact(launch->job->options, &room->workspace)
+               ? CLI_EXIT_CHECK_FAILED
+               : status;
 }
 
-static int failed(const runtime_report *report) {
-    fprintf(stderr, "croft: %s\n", report->text);
-    return CLI_EXIT_SYSTEM;
+static int failed(const cli_options *options, const runtime_report *report) {
+    return cli_refuse(options, CLI_EXIT_SYSTEM, "device-failed", NULL, "%s", report->text);
 }
 
 /* ---- the cpu ---- */
@@ -162,7 +164,7 @@ static int launch_cpu(cli_launch *launch, runtime_cache *cache) {
     runtime_device *device = runtime_cpu_create(base_allocator_default(), &config);
     if (device == NULL) {
         free_room(room);
-        return cli_out_of_memory();
+        return cli_out_of_memory(options);
     }
     runtime_module *module = NULL;
     int status = choose_artifact(launch, room);
@@ -173,7 +175,7 @@ static int launch_cpu(cli_launch *launch, runtime_cache *cache) {
     }
     if (device->vtable->load(device, &room->artifact, &module, &room->report) != RUNTIME_OK ||
         device->vtable->launch(device, module, &room->launch, &room->report) != RUNTIME_OK)
-        status = failed(&room->report);
+        status = failed(options, &room->report);
     device->vtable->unload(device, module);
     device->vtable->destroy(device);
     status = workspace_status(launch, room, status);
@@ -184,7 +186,7 @@ static int launch_cpu(cli_launch *launch, runtime_cache *cache) {
 int cli_launch_cpu(cli_launch *launch) {
     runtime_cache *cache = cli_cache_open(launch->job->options);
     int status = launch_cpu(launch, cache);
-    cli_cache_close(cache);
+    cli_cache_close(launch->job->options, cache);
     return status;
 }
 
@@ -206,7 +208,7 @@ runtime_device *cli_device_open(const cli_options *options, runtime_cache *cache
     const machine *runs = NULL;
     if (runtime_device_open(options->target, base_allocator_default(), &config, &device, &runs,
                             &report) != RUNTIME_OK) {
-        failed(&report);
+        failed(options, &report);
         return NULL;
     }
     *runs_on = runs->name;
@@ -330,6 +332,16 @@ static runtime_status launch_once(const cli_launch *launch, runtime_device *devi
     return status == RUNTIME_OK ? copy_out(launch, device, room, memory) : status;
 }
 
+static void say_changed(const cli_options *options, int number, const char *changed) {
+    static const char format[] = "launch %d of %d gave other bytes of %s than the first";
+    char text[400];
+    snprintf(text, sizeof text, format, number, options->repeat, changed);
+    if (options->json)
+        cli_refuse(options, CLI_EXIT_CHECK_FAILED, "launches-differ", NULL, "%s", text);
+    else
+        printf("%s\n", text);
+}
+
 /* With --repeat: the same launch again and again, which has to give the same bytes. The exit code.
  */
 static int launch_repeated(const cli_launch *launch, runtime_device *device, runtime_module *module,
@@ -347,11 +359,11 @@ static int launch_repeated(const cli_launch *launch, runtime_device *device, run
         if (status == RUNTIME_OK)
             changed = changed_output(launch, first);
         if (changed != NULL)
-            printf("launch %d of %d gave other bytes of %s than the first\n", i + 1, count,
-                   changed);
+            say_changed(launch->job->options, i + 1, changed);
     }
-    exit_code = status != RUNTIME_OK ? failed(&room->report)
-                : !kept              ? cli_out_of_memory()
+    const cli_options *options = launch->job->options;
+    exit_code = status != RUNTIME_OK ? failed(options, &room->report)
+                : !kept              ? cli_out_of_memory(options)
                 : changed != NULL    ? CLI_EXIT_CHECK_FAILED
                                      : CLI_EXIT_OK;
     for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++) {
@@ -367,17 +379,43 @@ static void print_fact(int *printed, int64_t figure, const char *what) {
         printf("%s %lld %s", (*printed)++ > 0 ? "," : "", (long long)figure, what);
 }
 
-static void print_facts(const runtime_device *device, const runtime_module *module) {
+static void print_facts(const runtime_facts *facts) {
+    int printed = 0;
+    printf("from %s:", facts->from);
+    print_fact(&printed, facts->registers, "registers");
+    print_fact(&printed, facts->stack_bytes, "bytes of stack");
+    print_fact(&printed, facts->spill_bytes, "spilled");
+    print_fact(&printed, facts->barriers, "barriers");
+    print_fact(&printed, facts->scratch_bytes, "bytes of scratch");
+    puts("");
+}
+
+static void write_fact(base_json *json, const char *key, int64_t figure) {
+    if (figure >= 0)
+        base_json_integer(json, key, figure);
+    else
+        base_json_null(json, key);
+}
+
+static void write_facts(base_json *json, const void *state) {
+    const runtime_facts *facts = state;
+    base_json_object(json, NULL);
+    base_json_string(json, "from", facts->from);
+    write_fact(json, "registers", facts->registers);
+    write_fact(json, "stack_bytes", facts->stack_bytes);
+    write_fact(json, "spill_bytes", facts->spill_bytes);
+    write_fact(json, "barriers", facts->barriers);
+    write_fact(json, "scratch_bytes", facts->scratch_bytes);
+    base_json_close(json);
+}
+
+static void say_facts(const cli_options *options, const runtime_device *device,
+                      const runtime_module *module) {
     runtime_facts facts;
     for (int i = 0; device->vtable->facts(device, module, i, &facts); i++) {
-        int printed = 0;
-        printf("from %s:", facts.from);
-        print_fact(&printed, facts.registers, "registers");
-        print_fact(&printed, facts.stack_bytes, "bytes of stack");
-        print_fact(&printed, facts.spill_bytes, "spilled");
-        print_fact(&printed, facts.barriers, "barriers");
-        print_fact(&printed, facts.scratch_bytes, "bytes of scratch");
-        puts("");
+        cli_answer_add(options, "compiler_reports", write_facts, &facts);
+        if (options->check && !options->json)
+            print_facts(&facts);
     }
 }
 
@@ -391,10 +429,9 @@ static int launch_loaded(const cli_launch *launch, runtime_device *device, launc
         return exit_code;
     const compile_result *compiled = &launch->job->compiled;
     for (int i = compiled->launch_count - 1; i >= 0; i--) {
-        if (!compile_launch_of(compiled, i, compiled->bindings.sizes, &size)) {
-            fputs("croft: a size of the kernel does not fit 64 bits\n", stderr);
-            return CLI_EXIT_SYSTEM;
-        }
+        if (!compile_launch_of(compiled, i, compiled->bindings.sizes, &size))
+            return cli_refuse(launch->job->options, CLI_EXIT_SYSTEM, "size-overflow", NULL,
+                              "a size of the kernel does not fit 64 bits");
         room->launch.groups = size.groups;
         room->launch.workspace_bytes = size.workspace_bytes;
         if (i > 0)
@@ -402,9 +439,8 @@ static int launch_loaded(const cli_launch *launch, runtime_device *device, launc
     }
     room->launch.behind = room->sizes;
     if (device->vtable->load(device, &room->artifact, &module, &room->report) != RUNTIME_OK)
-        return failed(&room->report);
-    if (launch->job->options->check)
-        print_facts(device, module);
+        return failed(launch->job->options, &room->report);
+    say_facts(launch->job->options, device, module);
     exit_code = launch_repeated(launch, device, module, room, memory);
     device->vtable->unload(device, module);
     return exit_code;
@@ -414,7 +450,7 @@ static int launch_copied(const cli_launch *launch, runtime_device *device, launc
     device_memory memory = {.whole = {NULL}};
     int exit_code = copy_in(launch, device, room, &memory) == RUNTIME_OK
                         ? launch_loaded(launch, device, room, &memory)
-                        : failed(&room->report);
+                        : failed(launch->job->options, &room->report);
     for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++) {
         device->vtable->release(device, memory.part[i]);
         device->vtable->release(device, memory.whole[i]);

@@ -19,11 +19,12 @@ typedef struct cli_launch {
 int cli_launch_cpu(cli_launch *launch);
 
 /* The arrays and their guards are copied to the device, and those that are outputs back. With
- * --check what the device's compiler says of the program is printed. */
+ * --check what the device's compiler says of the program is printed; in an answer it stands
+ * always. */
 int cli_launch_device(cli_launch *launch, runtime_device *device);
 
 /* The device of --target, one with memory of its own, and the name of its machine. NULL: there is
- * none that will do; why has been printed. The cache may be NULL. The libraries may be named in the
+ * none that will do; why has been said. The cache may be NULL. The libraries may be named in the
  * environment (docs/command.md). */
 runtime_device *cli_device_open(const cli_options *options, runtime_cache *cache,
                                 const char **runs_on);

@@ -10,6 +10,7 @@
  */
 #include "layout.h"
 
+#include "answer.h"
 #include "job.h"
 #include "output.h"
 
@@ -38,10 +39,9 @@ typedef struct layout_job {
 } layout_job;
 
 /* ---- usage ---- */
-static int usage(const char *message, const char *word) {
-    fprintf(stderr, "croft: layout: %s%s%.200s\n(`croft --help` lists the options)\n", message,
-            word[0] != '\0' ? ": " : "", word);
-    return CLI_EXIT_USAGE;
+static int usage(const cli_options *options, const char *message, const char *word) {
+    return cli_refuse(options, CLI_EXIT_USAGE, "layout-use", "`croft --help` lists the options",
+                      "layout: %s%s%.200s", message, word[0] != '\0' ? ": " : "", word);
 }
 
 static int find_name(const char *const *names, int count, const char *name) {
@@ -54,17 +54,18 @@ static int find_name(const char *const *names, int count, const char *name) {
 static int read_verb(layout_job *job) {
     const cli_options *options = job->options;
     if (options->word_count == 0)
-        return usage("say show, compare or convert", "");
+        return usage(options, "say show, compare or convert", "");
     int verb = find_name(verb_names, VERB_COUNT, options->words[0]);
     if (verb < 0)
-        return usage("neither show, compare nor convert", options->words[0]);
+        return usage(options, "neither show, compare nor convert", options->words[0]);
     job->verb = (layout_verb)verb;
     job->count = job->verb == VERB_SHOW ? 1 : 2;
     if (options->word_count != job->count + 1)
-        return usage(job->count == 1 ? "show takes one layout" : "two layouts are needed", "");
+        return usage(options, job->count == 1 ? "show takes one layout" : "two layouts are needed",
+                     "");
     if (job->count == 2 && strcmp(options->words[1], "-") == 0 &&
         strcmp(options->words[2], "-") == 0)
-        return usage("only one layout can come from standard input", "");
+        return usage(options, "only one layout can come from standard input", "");
     return CLI_EXIT_OK;
 }
 
@@ -72,17 +73,19 @@ static int read_options(layout_job *job) {
     const cli_options *options = job->options;
     const char *element = options->element != NULL ? options->element : "f32";
     int format = find_name(format_names, FORMAT_COUNT,
-                           options->format != NULL ? options->format : format_names[0]);
+                           options->json             ? "json"
+                           : options->format != NULL ? options->format
+                                                     : format_names[0]);
     if (format < 0)
-        return usage("the format is text, json, svg or html", options->format);
+        return usage(options, "the format is text, json, svg or html", options->format);
     job->format = (layout_format)format;
     if (!base_dtype_from_name(element, strlen(element), &job->element))
-        return usage("no element type", element);
+        return usage(options, "no element type", element);
     int width = options->width != 0 ? options->width : 1;
     if ((width & (width - 1)) != 0 || width * base_dtype_size(job->element) > WIDEST_BYTES)
-        return usage("--width is a power of two of at most 16 bytes", "");
+        return usage(options, "--width is a power of two of at most 16 bytes", "");
     if (options->machine != NULL && job->verb != VERB_CONVERT)
-        return usage("--machine goes with convert", "");
+        return usage(options, "--machine goes with convert", "");
     return CLI_EXIT_OK;
 }
 
@@ -109,7 +112,7 @@ static int read_machines(layout_job *job) {
         const machine *found = machine_find(name);
         if (found == NULL) {
             name[length < sizeof name ? length : 0] = '\0';
-            return cli_machine_unknown(name);
+            return cli_machine_unknown(job->options, name);
         }
         add_machine(job, found);
         at = at[length] == ',' ? at + length + 1 : NULL;
@@ -224,16 +227,17 @@ static void print_text(base_text *out, const layout_job *job, bool with_owners) 
     }
 }
 
-static void print_json(base_text *out, const layout_job *job) {
+static void write_json(base_json *json, const void *state) {
+    const layout_job *job = state;
     switch (job->verb) {
     case VERB_SHOW:
-        cli_layout_show_json(out, &job->views[0]);
+        cli_layout_show_json(json, &job->views[0]);
         break;
     case VERB_COMPARE:
-        cli_layout_compare_json(out, job->views, &job->difference);
+        cli_layout_compare_json(json, job->views, &job->difference);
         break;
     case VERB_CONVERT:
-        cli_layout_convert_json(out, job->views, &job->plan);
+        cli_layout_convert_json(json, job->views, &job->plan);
         break;
     }
 }
@@ -259,7 +263,7 @@ static int print_report(layout_job *job) {
         print_text(&out, job, true);
         break;
     case FORMAT_JSON:
-        print_json(&out, job);
+        cli_answer_write(job->options, write_json, job);
         break;
     case FORMAT_SVG:
         cli_layout_svg(&out, job->views, job->count);
@@ -268,7 +272,8 @@ static int print_report(layout_job *job) {
         print_html(&out, job);
         break;
     }
-    if (!cli_output_text(job->options->output, out.bytes, &job->diagnostics))
+    if (job->format != FORMAT_JSON &&
+        !cli_output_text(job->options->output, out.bytes, &job->diagnostics))
         return CLI_EXIT_SYSTEM;
     return job->verb == VERB_COMPARE && !job->difference.equal ? CLI_EXIT_CHECK_FAILED
                                                                : CLI_EXIT_OK;
@@ -294,7 +299,7 @@ static int layout_run(layout_job *job) {
 int cli_layout(const cli_options *options) {
     layout_job *job = calloc(1, sizeof *job); /* what setjmp would not restore stands outside */
     if (job == NULL)
-        return CLI_EXIT_SYSTEM;
+        return cli_out_of_memory(options);
     job->options = options;
     jmp_buf exhausted;
     base_arena_init(&job->arena, base_allocator_default(), &exhausted);
@@ -304,10 +309,10 @@ int cli_layout(const cli_options *options) {
     status = status == CLI_EXIT_OK ? read_machines(job) : status;
     if (status == CLI_EXIT_OK) {
         if (setjmp(exhausted) != 0) {
-            status = cli_out_of_memory();
+            status = cli_out_of_memory(options);
         } else {
             status = layout_run(job);
-            cli_print_diagnostics(&job->diagnostics);
+            cli_say_findings(options, &job->diagnostics);
         }
     }
     base_arena_free(&job->arena);

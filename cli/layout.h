@@ -1,7 +1,7 @@
 /* What `croft layout` knows of a layout before it prints it, and its printers.
  *
  *     cli_layout_view_make      queries of a tile, once: ranges, sizes, sectors, conflicts
- *     cli_layout_*_text, _json, _svg, _html      one report each, into a text
+ *     cli_layout_*_text, _svg, _html      one report each, into a text; _json: members of an answer
  *
  * Elements are counted row-major, the last axis first. A size that is known at run time only is
  * shown as one round of its runtime digit. Pictures and tables stop at limits and say so.
@@ -10,6 +10,7 @@
 #define CLI_LAYOUT_H
 
 #include "base/dtype.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "layout/conversion.h"
 #include "layout/memory.h"
@@ -116,10 +117,10 @@ void cli_layout_compare_text(base_text *out, const cli_layout_view views[2],
                              const cli_layout_difference *difference);
 void cli_layout_convert_text(base_text *out, const cli_layout_view views[2],
                              const cli_layout_plan *plan);
-void cli_layout_show_json(base_text *out, const cli_layout_view *view);
-void cli_layout_compare_json(base_text *out, const cli_layout_view views[2],
+void cli_layout_show_json(base_json *json, const cli_layout_view *view);
+void cli_layout_compare_json(base_json *json, const cli_layout_view views[2],
                              const cli_layout_difference *difference);
-void cli_layout_convert_json(base_text *out, const cli_layout_view views[2],
+void cli_layout_convert_json(base_json *json, const cli_layout_view views[2],
                              const cli_layout_plan *plan);
 /* One layout, or two beneath each other: cells whose owner differs are marked in the second. */
 void cli_layout_svg(base_text *out, const cli_layout_view *views, int count);

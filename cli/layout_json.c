@@ -137,15 +137,11 @@ static void write_owners(base_json *json, const cli_layout_view *view) {
     base_json_close(json);
 }
 
-void cli_layout_show_json(base_text *out, const cli_layout_view *view) {
-    base_json json = base_json_begin(out);
-    base_json_object(&json, NULL);
-    base_json_string(&json, "schema", "croft-layout-show/1");
-    write_layout(&json, "layout", view);
-    write_element(&json, view);
-    write_memory(&json, view);
-    write_owners(&json, view);
-    base_json_close(&json);
+void cli_layout_show_json(base_json *json, const cli_layout_view *view) {
+    write_layout(json, "layout", view);
+    write_element(json, view);
+    write_memory(json, view);
+    write_owners(json, view);
 }
 
 /* ---- comparing ---- */
@@ -163,28 +159,24 @@ static void write_pair(base_json *json, const cli_layout_view views[2], const ch
     write_layout(json, b, &views[1]);
 }
 
-void cli_layout_compare_json(base_text *out, const cli_layout_view views[2],
+void cli_layout_compare_json(base_json *json, const cli_layout_view views[2],
                              const cli_layout_difference *difference) {
     static const char *const keys[2] = {"a", "b"};
-    base_json json = base_json_begin(out);
-    base_json_object(&json, NULL);
-    base_json_string(&json, "schema", "croft-layout-compare/1");
-    base_json_bool(&json, "equal", difference->equal);
+    base_json_bool(json, "equal", difference->equal);
     if (difference->found) {
-        base_json_object(&json, "first_difference");
-        write_position(&json, "position", &difference->position);
+        base_json_object(json, "first_difference");
+        write_position(json, "position", &difference->position);
         for (int i = 0; i < 2; i++) {
             if (difference->owns[i])
-                write_index(&json, keys[i], views[i].tile.rank, difference->index[i]);
+                write_index(json, keys[i], views[i].tile.rank, difference->index[i]);
             else
-                base_json_null(&json, keys[i]);
+                base_json_null(json, keys[i]);
         }
-        base_json_close(&json);
+        base_json_close(json);
     } else {
-        base_json_null(&json, "first_difference");
+        base_json_null(json, "first_difference");
     }
-    write_pair(&json, views, "a", "b");
-    base_json_close(&json);
+    write_pair(json, views, "a", "b");
 }
 
 /* ---- converting ---- */
@@ -280,20 +272,16 @@ static void write_price(base_json *json, const cli_layout_machine_price *row) {
     base_json_close(json);
 }
 
-void cli_layout_convert_json(base_text *out, const cli_layout_view views[2],
+void cli_layout_convert_json(base_json *json, const cli_layout_view views[2],
                              const cli_layout_plan *plan) {
-    base_json json = base_json_begin(out);
-    base_json_object(&json, NULL);
-    base_json_string(&json, "schema", "croft-layout-convert/1");
-    base_json_string(&json, "class", layout_class_name(plan->conversion.class_));
-    write_pair(&json, views, "source", "destination");
-    write_element(&json, &views[0]);
-    write_owner_map(&json, &plan->conversion);
-    write_shuffle(&json, &plan->conversion);
-    write_conversion_scratch(&json, &plan->conversion);
-    base_json_array(&json, "prices");
+    base_json_string(json, "class", layout_class_name(plan->conversion.class_));
+    write_pair(json, views, "source", "destination");
+    write_element(json, &views[0]);
+    write_owner_map(json, &plan->conversion);
+    write_shuffle(json, &plan->conversion);
+    write_conversion_scratch(json, &plan->conversion);
+    base_json_array(json, "prices");
     for (int i = 0; i < plan->price_count; i++)
-        write_price(&json, &plan->prices[i]);
-    base_json_close(&json);
-    base_json_close(&json);
+        write_price(json, &plan->prices[i]);
+    base_json_close(json);
 }

@@ -9,11 +9,13 @@
  * its lines; then with the locations that it gives. Both the text and what every pass leaves are
  * verified.
  */
+#include "answer.h"
 #include "inputs.h"
 #include "job.h"
 #include "output.h"
 #include "passes.h"
 
+#include "base/hash.h"
 #include "ir/print.h"
 #include "text/ir_parse.h"
 #include "text/plan_parse.h"
@@ -36,6 +38,10 @@ typedef struct opt_job {
     int pass_count;
     const pass_row *stop_after;
     cli_inputs inputs;
+    const char *name; /* of the kernel of the text, as soon as it is known; else NULL */
+    ir_level level;
+    uint64_t text_hash; /* of what the last pass left, where the answer says what changed */
+    const char *output; /* the text */
 } opt_job;
 
 /* ---- what is read ---- */
@@ -64,6 +70,8 @@ static bool read_module(opt_job *job) {
         hint_kernel_text(job, before);
         return false;
     }
+    job->name = written->name;
+    job->level = written->level;
     /* whose text it is knows no other judge: with the effort of passes that are verified */
     if (job->diagnostics.count > before ||
         !verify_module_with(written, NULL, VERIFY_THOROUGH, &job->diagnostics))
@@ -154,13 +162,73 @@ static bool run_list(opt_job *job, pass_runner *runner) {
     return true;
 }
 
+/* ---- what each pass did ---- */
+
+typedef struct pass_ran {
+    const char *pass, *level;
+    bool changed;
+    int64_t ops;
+} pass_ran;
+
+static void write_ran(base_json *json, const void *state) {
+    const pass_ran *ran = state;
+    base_json_object(json, NULL);
+    base_json_string(json, "pass", ran->pass);
+    base_json_bool(json, "changed", ran->changed);
+    base_json_string(json, "level", ran->level);
+    base_json_integer(json, "ops", ran->ops);
+    base_json_close(json);
+}
+
+static int64_t count_ops(const ir_region *region) {
+    int64_t count = 0;
+    for (const ir_op *op = region->first; op != NULL; op = op->next) {
+        count++;
+        for (int i = 0; i < op->region_count; i++)
+            count += count_ops(op->regions[i]);
+    }
+    return count;
+}
+
+static uint64_t hash_module(const ir_module *module) {
+    base_text text;
+    base_text_init(&text, module->arena);
+    ir_module_print(&text, module, true);
+    return base_hash_bytes(BASE_HASH_START, text.bytes, (size_t)text.length);
+}
+
 static void print_after(void *state, const pass_row *pass, const ir_module *module) {
-    cli_options options = *((opt_job *)state)->options;
+    opt_job *job = state;
+    cli_options options = *job->options;
     cli_passes_print_after(&options, pass, module);
+    if (!options.json)
+        return;
+    uint64_t hash = hash_module(module);
+    pass_ran ran = {.pass = pass->name,
+                    .level = ir_level_name(module->level),
+                    .changed = hash != job->text_hash,
+                    .ops = count_ops(&module->body)};
+    cli_answer_add(job->options, "passes", write_ran, &ran);
+    job->text_hash = hash;
+}
+
+static bool output_is_file(const opt_job *job) {
+    const char *path = job->options->output;
+    return path != NULL && strcmp(path, "-") != 0;
+}
+
+static void write_answer(base_json *json, const void *state) {
+    const opt_job *job = state;
+    base_json_string(json, "kernel", job->module->name);
+    base_json_string(json, "level", ir_level_name(job->module->level));
+    base_json_string(json, "file", output_is_file(job) ? job->options->output : NULL);
+    base_json_string(json, "text", output_is_file(job) ? NULL : job->output);
 }
 
 static bool run_passes(opt_job *job) {
     bool honest = job->options->check_passes;
+    cli_answer_add(job->options, "passes", NULL, NULL);
+    job->text_hash = job->options->json ? hash_module(job->module) : 0;
     pass_runner runner = {.diagnostics = &job->diagnostics,
                           .machine = job->machine != NULL || job->plan_is_file ? job->machine
                                                                                : machine_host(),
@@ -200,22 +268,23 @@ static int opt_run(opt_job *job) {
     base_text text;
     base_text_init(&text, &job->arena);
     ir_module_print(&text, job->module, true);
-    return cli_output_text(options->output, text.bytes, diagnostics) ? CLI_EXIT_OK
-                                                                     : CLI_EXIT_SYSTEM;
+    job->output = text.bytes;
+    if ((!options->json || output_is_file(job)) &&
+        !cli_output_text(options->output, text.bytes, diagnostics))
+        return CLI_EXIT_SYSTEM;
+    cli_answer_write(options, write_answer, job);
+    return CLI_EXIT_OK;
 }
 
 static int opt_usage(const cli_options *options, opt_job *job) {
-    if (options->file == NULL) {
-        fputs("croft: opt needs a file\n", stderr);
-        return CLI_EXIT_USAGE;
-    }
+    if (options->file == NULL)
+        return cli_refuse(options, CLI_EXIT_USAGE, "file-missing", NULL, "opt needs a file");
     job->machine = options->machine != NULL ? machine_find(options->machine) : NULL;
     if (options->machine != NULL && job->machine == NULL)
-        return cli_machine_unknown(options->machine);
-    if (options->pair_count > 0 && !options->check_passes) {
-        fputs("croft: opt takes inputs with --check-passes only\n", stderr);
-        return CLI_EXIT_USAGE;
-    }
+        return cli_machine_unknown(options, options->machine);
+    if (options->pair_count > 0 && !options->check_passes)
+        return cli_refuse(options, CLI_EXIT_USAGE, "option-use", NULL,
+                          "opt takes inputs with --check-passes only");
     return cli_passes_options(options, &job->stop_after) ? CLI_EXIT_OK : CLI_EXIT_USAGE;
 }
 
@@ -223,8 +292,8 @@ static int check_usage(const cli_options *options, opt_job *job) {
     (void)job;
     if (options->pair_count == 0 && !options->check_passes && options->kernel == NULL)
         return CLI_EXIT_OK;
-    fputs("croft: an IR text is checked as it stands: no values and no other kernel\n", stderr);
-    return CLI_EXIT_USAGE;
+    return cli_refuse(options, CLI_EXIT_USAGE, "option-use", NULL,
+                      "an IR text is checked as it stands: no values and no other kernel");
 }
 
 static int check_run(opt_job *job) {
@@ -232,8 +301,9 @@ static int check_run(opt_job *job) {
         return CLI_EXIT_SYSTEM;
     if (!read_module(job))
         return CLI_EXIT_DIAGNOSTICS;
-    printf("%s: kernel %s of level %s is fine\n", job->options->file, job->module->name,
-           ir_level_name(job->module->level));
+    if (!job->options->json)
+        printf("%s: kernel %s of level %s is fine\n", job->options->file, job->module->name,
+               ir_level_name(job->module->level));
     return CLI_EXIT_OK;
 }
 
@@ -241,17 +311,19 @@ static int run_job(const cli_options *options, int (*usage)(const cli_options *,
                    int (*run)(opt_job *job)) {
     opt_job *job = calloc(1, sizeof *job); /* what setjmp would not restore stands outside */
     if (job == NULL)
-        return CLI_EXIT_SYSTEM;
+        return cli_out_of_memory(options);
     job->options = options;
     int status = usage(options, job);
     jmp_buf exhausted;
     base_arena_init(&job->arena, base_allocator_default(), &exhausted);
     base_diagnostics_init(&job->diagnostics, &job->arena);
     if (setjmp(exhausted) != 0) {
-        status = cli_out_of_memory();
+        status = cli_out_of_memory(options);
     } else if (status == CLI_EXIT_OK) {
         status = run(job);
-        cli_print_diagnostics(&job->diagnostics);
+        cli_say_findings(options, &job->diagnostics);
+        if (strcmp(options->command, "check") == 0)
+            cli_say_checked(options, job->name, ir_level_name(job->level), status, 0);
     }
     cli_inputs_free(&job->inputs);
     base_arena_free(&job->arena);
@@ -262,7 +334,7 @@ static int run_job(const cli_options *options, int (*usage)(const cli_options *,
 int cli_opt(const cli_options *options) {
     if (!options->list)
         return run_job(options, opt_usage, opt_run);
-    cli_passes_list(stdout);
+    cli_passes_answer(options);
     return CLI_EXIT_OK;
 }
 

@@ -23,7 +23,10 @@ typedef struct cli_pair {
     const char *value;
 } cli_pair;
 
+typedef struct cli_answer cli_answer; /* answer.h */
+
 typedef struct cli_options {
+    cli_answer *answer; /* what the command says goes there */
     const char *command;
     const char *file; /* of `cache`: the verb */
     cli_pair pairs[CLI_ARGUMENT_LIMIT];
@@ -63,7 +66,7 @@ typedef struct cli_options {
     int word_count;
     const char *element; /* --element T */
     const char *format;  /* --format text|json|svg|html */
-    bool json;           /* --json: the same as --format json */
+    bool json;           /* --json, or --format json */
     const char *value;   /* --value NAME */
     bool svg, html;      /* --svg, --html */
     int width;           /* --width N; 0: not given */
@@ -71,11 +74,20 @@ typedef struct cli_options {
     bool help, version;
 } cli_options;
 
-/* False, with the reason on stderr, when the words are off. */
-bool cli_options_parse(int argc, char **argv, cli_options *options);
-void cli_options_usage(FILE *out);
-/* Says so on stderr; the exit code. */
-int cli_out_of_memory(void);
+/* Whether one of the words asks for JSON, wherever it stands: what is wrong with the words is then
+ * said so. */
+bool cli_options_ask_json(int argc, char **argv);
+/* False, with a finding, when the words are off. */
+bool cli_options_parse(int argc, char **argv, cli_answer *answer, cli_options *options);
+/* All commands and options, as text. */
+const char *const *cli_options_help(void);
+/* Of option i its words; NULL past the end. */
+typedef struct cli_option_facts {
+    const char *word, *value;    /* what it takes: text, number, count, seed, real; NULL: nothing */
+    const char *const *commands; /* of which it is; the first NULL: others let it pass */
+    int command_count;
+} cli_option_facts;
+bool cli_options_at(int index, cli_option_facts *facts);
 
 /* What each command does with the options; the exit code. */
 int cli_run(const cli_options *options);

@@ -9,20 +9,19 @@
  */
 #include "plan.h"
 
+#include "answer.h"
 #include "candidates.h"
-
 #include "output.h"
-
-#include "base/json.h"
+#include "plan_json.h"
 
 /* ---- options ---- */
 
-static int unknown_model(const char *name) {
-    fprintf(stderr, "croft: unknown model: %.200s\n  models are", name);
+static int unknown_model(const cli_options *options) {
+    char hint[CLI_HINT_LIMIT] = "models are";
     for (int i = 0; cost_model_name((cost_model)i) != NULL; i++)
-        fprintf(stderr, " %s", cost_model_name((cost_model)i));
-    fputs("\n", stderr);
-    return CLI_EXIT_USAGE;
+        cli_hint_add(hint, " %s", cost_model_name((cost_model)i));
+    return cli_refuse(options, CLI_EXIT_USAGE, "unknown-model", hint, "unknown model: %.200s",
+                      options->model);
 }
 
 int cli_plan_options(cli_job *job, planner_options *options) {
@@ -30,20 +29,20 @@ int cli_plan_options(cli_job *job, planner_options *options) {
     *options = (planner_options){
         .set = given->set, .all = given->all, .model_given = given->model != NULL};
     if (given->model != NULL && !cost_model_find(given->model, &options->model))
-        return unknown_model(given->model);
+        return unknown_model(given);
     if (given->cost_model == NULL)
         return CLI_EXIT_OK;
     jmp_buf exhausted;
     job->arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0)
-        return cli_out_of_memory();
+        return cli_out_of_memory(job->options);
     base_source *file = BASE_NEW(&job->arena, base_source);
     bool read = cli_read_file(&job->arena, given->cost_model, file, &job->diagnostics);
     if (read)
         options->coefficients = cost_coefficients_parse(&job->arena, file, &job->diagnostics);
     if (options->coefficients != NULL)
         return CLI_EXIT_OK;
-    cli_print_diagnostics(&job->diagnostics);
+    cli_say_findings(job->options, &job->diagnostics);
     return read ? CLI_EXIT_DIAGNOSTICS : CLI_EXIT_SYSTEM;
 }
 
@@ -112,59 +111,6 @@ static void write_note(base_text *out, const cli_job *job) {
         base_text_format(out, "# explicit layouts are erased on %s\n", job->machine->name);
 }
 
-/* ---- json ---- */
-
-static void json_sizes(base_json *json, const planner_program *program) {
-    const layout_extents *pool = &program->state->module->extents;
-    base_json_array(json, "sizes");
-    for (int64_t i = 0; i < pool->symbol_count; i++) {
-        base_json_object(json, NULL);
-        base_json_string(json, "name", pool->symbols[i].name);
-        base_json_integer(json, "value", program->sizes[i].value);
-        base_json_bool(json, "taken", !pool->symbols[i].known);
-        base_json_close(json);
-    }
-    base_json_close(json);
-}
-
-static void json_admission(base_json *json, const planner_admission *found) {
-    base_json_object(json, "admission");
-    base_json_integer(json, "widths", found->widths);
-    base_json_integer(json, "reductions", found->reductions);
-    base_json_integer(json, "loads", found->loads);
-    base_json_integer(json, "stores", found->stores);
-    base_json_integer(json, "gathers", found->gathers);
-    base_json_integer(json, "broadcasts", found->broadcasts);
-    base_json_integer(json, "kept", found->kept);
-    base_json_integer(json, "apart", found->apart);
-    base_json_string(
-        json, "row",
-        found->row == PLANNER_NO_OBSTACLE ? NULL : planner_obstacle_describe(found->row)->slug);
-    base_json_string(json, "packing",
-                     found->packing == PLANNER_NO_OBSTACLE
-                         ? NULL
-                         : planner_obstacle_describe(found->packing)->slug);
-    base_json_close(json);
-}
-
-static void write_json(base_text *out, const cli_job *job) {
-    const planner_report *report = &job->compiled.planning;
-    const planner_search *search = report->search;
-    base_json json = base_json_begin(out);
-    base_json_object(&json, NULL);
-    base_json_string(&json, "kernel", job->compiled.plan->kernel);
-    base_json_string(&json, "machine", job->machine->name);
-    base_json_string(&json, "model", cost_model_name(report->model));
-    json_sizes(&json, report->program);
-    json_admission(&json, &report->admission);
-    base_json_array(&json, "candidates");
-    for (int64_t i = 0; i < search->count; i++)
-        cli_candidates_json(&json, out->arena, report, &search->candidates[i], i == search->best);
-    base_json_close(&json);
-    base_json_close(&json);
-    base_text_string(out, "\n");
-}
-
 /* ---- the command ---- */
 
 /* There is nothing to list where the planner had no choice. */
@@ -173,9 +119,9 @@ static int no_candidates(const cli_job *job) {
     const char *reason = report->kind == PLANNER_BY_TEXT
                              ? "its text fixes who owns what"
                              : planner_obstacle_describe(report->admission.row)->reason;
-    fprintf(stderr, "croft: plan: --all: kernel %s has no row plans to choose from: %s\n",
-            job->compiled.plan->kernel, reason);
-    return CLI_EXIT_DIAGNOSTICS;
+    return cli_refuse(job->options, CLI_EXIT_DIAGNOSTICS, "plan-candidates", NULL,
+                      "plan: --all: kernel %s has no row plans to choose from: %s",
+                      job->compiled.plan->kernel, reason);
 }
 
 static int print_plan(cli_job *job) {
@@ -183,14 +129,16 @@ static int print_plan(cli_job *job) {
     jmp_buf exhausted;
     job->compiled.arena.exhausted = job->arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0)
-        return cli_out_of_memory();
+        return cli_out_of_memory(job->options);
     if (options->all && job->compiled.planning.search == NULL)
         return no_candidates(job);
+    if (options->json) {
+        cli_answer_write(options, options->all ? cli_plan_all_json : cli_plan_json, job);
+        return CLI_EXIT_OK;
+    }
     base_text text;
     base_text_init(&text, &job->compiled.arena);
-    if (options->all && options->json) {
-        write_json(&text, job);
-    } else if (options->all) {
+    if (options->all) {
         write_all(&text, job);
     } else {
         ir_plan_print(&text, job->compiled.plan);
@@ -198,7 +146,7 @@ static int print_plan(cli_job *job) {
     }
     if (cli_output_text(options->output, text.bytes, &job->diagnostics))
         return CLI_EXIT_OK;
-    cli_print_diagnostics(&job->diagnostics);
+    cli_say_findings(job->options, &job->diagnostics);
     return CLI_EXIT_SYSTEM;
 }
 

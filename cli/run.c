@@ -4,15 +4,19 @@
  *
  * Nothing is written before everything has run, and no file is replaced before all are on disk.
  */
+#include "answer.h"
 #include "cache.h"
 #include "hash.h"
 #include "job.h"
 #include "launch.h"
 #include "npy.h"
 #include "output.h"
+#include "run_json.h"
 #include "simulate.h"
 #include "workspace.h"
 
+#include "runtime/cuda.h"
+#include "runtime/opencl.h"
 #include "sim/reference.h"
 
 #include <stdlib.h>
@@ -78,7 +82,7 @@ static int make_arrays(run_state *run) {
         }
         if (!made) {
             *array = input;
-            cli_print_diagnostics(&job->diagnostics);
+            cli_say_findings(job->options, &job->diagnostics);
             return CLI_EXIT_SYSTEM;
         }
     }
@@ -93,7 +97,7 @@ static int move_arrays(run_state *run) {
             cli_array_move(&run->tensors[i]->array, job->options->offset, GUARD_BYTES,
                            run->module->parameters[i].name, &job->diagnostics))
             continue;
-        cli_print_diagnostics(&job->diagnostics);
+        cli_say_findings(job->options, &job->diagnostics);
         return CLI_EXIT_SYSTEM;
     }
     return CLI_EXIT_OK;
@@ -136,32 +140,56 @@ static sim_tensor as_sim_tensor(const cli_array *array) {
     return tensor;
 }
 
-static void print_fault(const ir_module *module, const sim_fault *fault) {
-    const char *file = fault->location.source != NULL ? fault->location.source->name : "kernel";
-    fprintf(stderr, "%s:%d: fault: ", file, (int)fault->location.line);
+/* `index 9 of dimension 1 of `x` is outside [0, 8), program (3)` */
+static void describe_fault(base_text *out, const ir_module *module, const sim_fault *fault) {
     if (fault->last > fault->index)
-        fprintf(stderr, "indices %lld to %lld of", (long long)fault->index, (long long)fault->last);
+        base_text_format(out, "indices %lld to %lld of", (long long)fault->index,
+                         (long long)fault->last);
     else
-        fprintf(stderr, "index %lld of", (long long)fault->index);
-    fprintf(stderr, " dimension %d of `%s` %s outside [0, %lld)", fault->dimension, fault->tensor,
-            fault->last > fault->index ? "are" : "is", (long long)fault->extent);
+        base_text_format(out, "index %lld of", (long long)fault->index);
+    base_text_format(out, " dimension %d of `%s` %s outside [0, %lld)", fault->dimension,
+                     fault->tensor, fault->last > fault->index ? "are" : "is",
+                     (long long)fault->extent);
     for (int i = 0; i < module->program_count; i++)
-        fprintf(stderr, "%s%lld", i == 0 ? ", program (" : ", ", (long long)fault->program[i]);
-    fputs(module->program_count > 0 ? ")\n" : "\n", stderr);
+        base_text_format(out, "%s%lld", i == 0 ? ", program (" : ", ",
+                         (long long)fault->program[i]);
+    base_text_string(out, module->program_count > 0 ? ")" : "");
 }
 
-static int print_faults(const ir_module *module, const sim_reference *reference) {
-    int64_t listed = 0;
+static const char fault_hint[] =
+    "`fill=` among the indices says what is read outside, and that it is meant";
+
+static void print_faults(const base_diagnostics *faults) {
+    for (int i = 0; i < faults->count; i++) {
+        const base_location *at = &faults->items[i].location;
+        fprintf(stderr, "%s:%d: fault: %s\n", at->source != NULL ? at->source->name : "kernel",
+                (int)at->line, faults->items[i].message);
+    }
+    if (faults->dropped > 0)
+        fprintf(stderr, "and %lld more\n", (long long)faults->dropped);
+    fprintf(stderr, "  hint: %s\n", fault_hint);
+}
+
+static int say_faults(const run_state *run) {
+    const sim_reference *reference = &run->reference;
+    base_diagnostics faults;
+    base_diagnostics_init(&faults, &run->job->arena);
+    faults.dropped = reference->fault_total;
     for (int i = 0; i < reference->fault_count; i++) {
-        print_fault(module, &reference->faults[i]);
-        listed += reference->faults[i].last - reference->faults[i].index + 1;
+        const sim_fault *fault = &reference->faults[i];
+        base_text text;
+        base_text_init(&text, faults.arena);
+        describe_fault(&text, run->module, fault);
+        base_diagnostics_add(&faults, "index-outside", fault->location, "%s", text.bytes)->hint =
+            fault_hint;
+        faults.dropped -= fault->last - fault->index + 1;
     }
     if (reference->fault_total == 0)
         return CLI_EXIT_OK;
-    if (reference->fault_total > listed)
-        fprintf(stderr, "and %lld more\n", (long long)(reference->fault_total - listed));
-    fputs("  hint: `fill=` among the indices says what is read outside, and that it is meant\n",
-          stderr);
+    if (run->job->options->json)
+        cli_say_findings(run->job->options, &faults);
+    else
+        print_faults(&faults);
     return CLI_EXIT_CHECK_FAILED;
 }
 
@@ -175,13 +203,12 @@ static int run_reference(run_state *run) {
         tensors[run->job->compiled.faults] = cli_workspace_shape(run->job);
     jmp_buf exhausted;
     run->job->arena.exhausted = &exhausted;
-    if (setjmp(exhausted) != 0) {
-        fputs("croft: out of memory in the reference\n", stderr);
-        return CLI_EXIT_SYSTEM;
-    }
+    if (setjmp(exhausted) != 0)
+        return cli_refuse(run->job->options, CLI_EXIT_SYSTEM, "out-of-memory", NULL,
+                          "out of memory in the reference");
     sim_reference_run(&run->job->arena, run->module, run->job->compiled.plan,
                       run->job->compiled.bindings.sizes, tensors, run->scalars, &run->reference);
-    return print_faults(run->module, &run->reference);
+    return say_faults(run);
 }
 
 /* Floating outputs as f64, unrounded; integers in their type. */
@@ -200,7 +227,7 @@ static int store_reference(run_state *run) {
         }
         if (!cli_array_create(&wide, BASE_F64, array.rank, array.extent, 0, argument->text.name,
                               &run->job->diagnostics)) {
-            cli_print_diagnostics(&run->job->diagnostics);
+            cli_say_findings(run->job->options, &run->job->diagnostics);
             return CLI_EXIT_SYSTEM;
         }
         for (int64_t k = 0; k < from->count; k++)
@@ -229,27 +256,28 @@ static int64_t count_touched(const run_state *run, int parameter, const sim_tens
 static bool check_output(run_state *run, int parameter) {
     cli_argument *argument = run->tensors[parameter];
     sim_tensor got = as_sim_tensor(&argument->array);
-    sim_comparison result =
-        sim_compare(&run->reference.tensors[parameter], &got, run->job->options->tolerance);
-    bool guards = cli_array_guards_intact(&argument->array);
-    int64_t first_touched = 0;
-    int64_t touched = count_touched(run, parameter, &got, &first_touched);
-    bool good = result.failed == 0 && guards && touched == 0;
-    cli_print_comparison(argument->text.name, good, &result);
-    if (touched > 0)
-        printf("  %lld elements changed that the kernel does not store, first flat index %lld\n",
-               (long long)touched, (long long)first_touched);
-    if (!guards)
-        printf("  memory around %s was written\n", argument->text.name);
-    return good;
+    cli_run_check check = {.name = argument->text.name,
+                           .result = sim_compare(&run->reference.tensors[parameter], &got,
+                                                 run->job->options->tolerance),
+                           .guards = cli_array_guards_intact(&argument->array)};
+    check.touched = count_touched(run, parameter, &got, &check.first_touched);
+    check.good = check.result.failed == 0 && check.guards && check.touched == 0;
+    cli_say_check(run->job->options, &check);
+    return check.good;
 }
 
 static bool check_count(const run_state *run) {
     const cli_job *job = run->job;
     if (!job->options->count_faults || job->faults == run->reference.fault_total)
         return true;
-    printf("  %lld faults were counted, and there are %lld\n", (long long)job->faults,
-           (long long)run->reference.fault_total);
+    static const char format[] = "%lld faults were counted, and there are %lld";
+    char text[100];
+    snprintf(text, sizeof text, format, (long long)job->faults,
+             (long long)run->reference.fault_total);
+    if (job->options->json)
+        cli_refuse(job->options, CLI_EXIT_CHECK_FAILED, "faults-miscounted", NULL, "%s", text);
+    else
+        printf("  %s\n", text);
     return false;
 }
 
@@ -313,11 +341,11 @@ static int write_outputs(run_state *run) {
             cli_output_discard(&outputs[i]);
     for (int i = 0; i < parameters && good; i++)
         if (run->tensors[i] != NULL && is_printed(run->tensors[i]))
-            cli_print_array(run->tensors[i]->text.name, &run->tensors[i]->array);
-    if (good && run->job->options->hash)
+            cli_print_array(run->job->options, run->tensors[i]->text.name, &run->tensors[i]->array);
+    if (good && run->job->options->hash && !run->job->options->json)
         print_hashes(run);
     if (!good)
-        cli_print_diagnostics(&run->job->diagnostics);
+        cli_say_findings(run->job->options, &run->job->diagnostics);
     return good ? CLI_EXIT_OK : CLI_EXIT_SYSTEM;
 }
 
@@ -325,7 +353,7 @@ static int write_outputs_guarded(run_state *run) {
     jmp_buf exhausted;
     run->job->arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0)
-        return CLI_EXIT_SYSTEM;
+        return cli_out_of_memory(run->job->options);
     return write_outputs(run);
 }
 
@@ -333,7 +361,7 @@ static int write_outputs_guarded(run_state *run) {
 
 /* Where it was asked for, once everything has run. */
 static void print_count(const run_state *run) {
-    if (run->job->options->count_faults)
+    if (run->job->options->count_faults && !run->job->options->json)
         printf("faults: %lld\n", (long long)run->job->faults);
 }
 
@@ -365,15 +393,48 @@ static int run_by_code(run_state *run) {
     return status;
 }
 
+/* NULL where the device has none. */
+static const char *device_name(const char *target, const runtime_device *device) {
+    if (device == NULL)
+        return NULL;
+    return strcmp(target, "opencl") == 0 ? runtime_opencl_facts_of(device)->name
+                                         : runtime_cuda_facts_of(device)->name;
+}
+
+static void say_run(const run_state *run) {
+    const cli_job *job = run->job;
+    const char *target = job->options->target != NULL ? job->options->target : "cpu";
+    cli_run_report report = {.options = job->options,
+                             .target = target,
+                             .device = device_name(target, run->device),
+                             .machine = job->machine,
+                             .runs_on = run->reference_only || run->simulated ? NULL : job->runs_on,
+                             .plan = job->compiled.plan,
+                             .module = run->module,
+                             .sizes = job->compiled.bindings.sizes,
+                             .erased = job->compiled.log.erased,
+                             .parameter_count = run->own_count,
+                             .faults = job->options->count_faults ? job->faults : -1};
+    for (int i = 0; i < run->own_count; i++) {
+        report.arrays[i] = run->tensors[i] != NULL ? &run->tensors[i]->array : NULL;
+        report.paths[i] = run->tensors[i] != NULL ? run->tensors[i]->output_path : NULL;
+    }
+    cli_say_run(&report);
+}
+
 static int run_compiled(run_state *run) {
     run->module = run->job->compiled.tile;
     run->own_count = run->job->compiled.own_parameters;
+    cli_run_open_lists(run->job->options);
     int status = make_arrays(run);
     if (status == CLI_EXIT_OK)
         status = move_arrays(run);
     if (status != CLI_EXIT_OK)
         return status;
-    return run->reference_only ? run_by_reference(run) : run_by_code(run);
+    status = run->reference_only ? run_by_reference(run) : run_by_code(run);
+    if (status == CLI_EXIT_OK || status == CLI_EXIT_CHECK_FAILED)
+        say_run(run);
+    return status;
 }
 
 /* What is compiled here runs there. */
@@ -403,7 +464,7 @@ static int run_on_device(const cli_options *options, run_state *run) {
     int status = run->device != NULL ? run_on(&own, run) : CLI_EXIT_SYSTEM;
     if (run->device != NULL)
         run->device->vtable->destroy(run->device);
-    cli_cache_close(cache);
+    cli_cache_close(options, cache);
     return status;
 }
 
@@ -412,17 +473,14 @@ int cli_run(const cli_options *options) {
     run_state run = {.reference_only = strcmp(target, "reference") == 0,
                      .simulated = strcmp(target, "sim") == 0};
     bool device = strcmp(target, "cuda") == 0 || strcmp(target, "opencl") == 0;
-    if (!run.reference_only && !run.simulated && !device && strcmp(target, "cpu") != 0) {
-        fprintf(stderr,
-                "croft: unknown target: %.200s\n  targets are cpu, cuda, opencl, sim, reference\n",
-                target);
-        return CLI_EXIT_USAGE;
-    }
+    if (!run.reference_only && !run.simulated && !device && strcmp(target, "cpu") != 0)
+        return cli_refuse(options, CLI_EXIT_USAGE, "unknown-target",
+                          "targets are cpu, cuda, opencl, sim, reference", "unknown target: %.200s",
+                          target);
     if (cli_is_ir_text(options->file) && run.simulated)
         return cli_simulate_file(options);
-    if (cli_is_ir_text(options->file)) {
-        fputs("croft: IR text runs on `--target sim` only\n", stderr);
-        return CLI_EXIT_USAGE;
-    }
+    if (cli_is_ir_text(options->file))
+        return cli_refuse(options, CLI_EXIT_USAGE, "kernel-expected", NULL,
+                          "IR text runs on `--target sim` only");
     return device ? run_on_device(options, &run) : run_on(options, &run);
 }

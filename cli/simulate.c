@@ -9,14 +9,15 @@
  */
 #include "simulate.h"
 
-#include "variant.h"
-#include "workspace.h"
-
+#include "answer.h"
 #include "hash.h"
 #include "inputs.h"
 #include "job.h"
 #include "npy.h"
 #include "output.h"
+#include "run_json.h"
+#include "variant.h"
+#include "workspace.h"
 
 #include "sim/thread.h"
 #include "text/ir_parse.h"
@@ -25,30 +26,6 @@
 #include <string.h>
 
 enum { GUARD_BYTES = 4096 };
-
-/* ---- what a check found ---- */
-
-static void print_number(double value) {
-    char text[40];
-    base_number_print(text, value);
-    fputs(text, stdout);
-}
-
-void cli_print_comparison(const char *name, bool good, const sim_comparison *result) {
-    printf("check %s: %s, %lld elements, largest error ", name, good ? "ok" : "FAILED",
-           (long long)result->elements);
-    print_number(result->largest_error);
-    fputs(" of bound ", stdout);
-    print_number(result->its_bound);
-    printf(", %lld either way, %lld failed\n", (long long)result->loose, (long long)result->failed);
-    if (result->failed == 0)
-        return;
-    printf("  worst at flat index %lld: got ", (long long)result->worst);
-    print_number(result->worst_got);
-    fputs(", expected ", stdout);
-    print_number(result->worst_expected);
-    fputs("\n", stdout);
-}
 
 /* ---- a launch ---- */
 
@@ -90,19 +67,18 @@ int64_t cli_launch_pack(const ir_module *module, const int64_t *sizes, cli_array
     return count;
 }
 
-static int run_guarded(base_arena *arena, const ir_module *module, void *const *pointers,
-                       const int64_t *words, bool checked) {
+static int run_guarded(const cli_options *options, base_arena *arena, const ir_module *module,
+                       void *const *pointers, const int64_t *words) {
     jmp_buf exhausted;
     arena->exhausted = &exhausted;
-    if (setjmp(exhausted) != 0) {
-        fputs("croft: out of memory in the simulator\n", stderr);
-        return CLI_EXIT_SYSTEM;
-    }
-    sim_options options = {.last_group = -1, .checked = checked, .watch = true};
+    if (setjmp(exhausted) != 0)
+        return cli_refuse(options, CLI_EXIT_SYSTEM, "out-of-memory", NULL,
+                          "out of memory in the simulator");
+    sim_options how = {.last_group = -1, .checked = options->check, .watch = true};
     base_diagnostics findings;
     base_diagnostics_init(&findings, arena);
-    sim_status status = sim_thread_run(arena, module, pointers, words, &options, &findings);
-    cli_print_diagnostics(&findings);
+    sim_status status = sim_thread_run(arena, module, pointers, words, &how, &findings);
+    cli_say_findings(options, &findings);
     switch (status) {
     case SIM_OK:
         return CLI_EXIT_OK;
@@ -114,8 +90,8 @@ static int run_guarded(base_arena *arena, const ir_module *module, void *const *
     return CLI_EXIT_DIAGNOSTICS;
 }
 
-int cli_simulate(const ir_module *module, const int64_t *sizes, cli_array *const *arrays,
-                 const ir_constant *scalars, bool checked) {
+int cli_simulate(const cli_options *options, const ir_module *module, const int64_t *sizes,
+                 cli_array *const *arrays, const ir_constant *scalars) {
     void *pointers[CLI_ARGUMENT_LIMIT];
     int64_t *words = calloc(CLI_WORDS_LIMIT, sizeof *words);
     if (words == NULL)
@@ -123,7 +99,7 @@ int cli_simulate(const ir_module *module, const int64_t *sizes, cli_array *const
     base_arena arena;
     base_arena_init(&arena, base_allocator_default(), NULL);
     cli_launch_pack(module, sizes, arrays, scalars, pointers, words);
-    int status = run_guarded(&arena, module, pointers, words, checked);
+    int status = run_guarded(options, &arena, module, pointers, words);
     base_arena_free(&arena);
     free(words);
     return status;
@@ -135,14 +111,14 @@ static int simulate_launches(cli_job *job, const cli_workspace *workspace,
     const compile_result *compiled = &job->compiled;
     int status = CLI_EXIT_OK;
     for (int i = 0; i < compiled->launch_count; i++) {
-        int one = cli_simulate(compiled->launches[i].module, compiled->bindings.sizes,
-                               workspace->arrays, scalars, job->options->check);
+        int one = cli_simulate(job->options, compiled->launches[i].module, compiled->bindings.sizes,
+                               workspace->arrays, scalars);
         if (one != CLI_EXIT_OK && one != CLI_EXIT_CHECK_FAILED)
             return one;
         status = one != CLI_EXIT_OK ? one : status;
     }
     cli_workspace_add_faults(workspace, job);
-    return cli_workspace_is_intact(workspace) ? status : CLI_EXIT_CHECK_FAILED;
+    return cli_workspace_is_intact(job->options, workspace) ? status : CLI_EXIT_CHECK_FAILED;
 }
 
 int cli_simulate_job(cli_job *job, cli_array *const *arrays, const ir_constant *scalars) {
@@ -158,7 +134,8 @@ int cli_simulate_job(cli_job *job, cli_array *const *arrays, const ir_constant *
         status = cli_variant_choose(job, pointers, words);
     }
     free(words);
-    if (status == CLI_EXIT_OK && job->options->check && job->compiled.log.erased > 0)
+    if (status == CLI_EXIT_OK && job->options->check && !job->options->json &&
+        job->compiled.log.erased > 0)
         printf("layouts: the kernel's own are erased on %s; --machine sm_90 keeps them\n",
                job->machine->name);
     if (status == CLI_EXIT_OK)
@@ -215,19 +192,21 @@ static bool check_output(text_run *run, const sim_reference *reference, int i) {
     const ir_parameter *parameter = &run->module->parameters[i];
     sim_tensor got = run->inputs.tensors[i];
     got.data = run->inputs.arrays[i].data;
-    sim_comparison result = sim_compare(&reference->tensors[i], &got, run->options->tolerance);
-    bool good = result.failed == 0 && cli_array_guards_intact(&run->inputs.arrays[i]);
-    cli_print_comparison(parameter->name, good, &result);
-    return good;
+    cli_run_check check = {.name = parameter->name,
+                           .result =
+                               sim_compare(&reference->tensors[i], &got, run->options->tolerance),
+                           .guards = cli_array_guards_intact(&run->inputs.arrays[i])};
+    check.good = check.result.failed == 0 && check.guards;
+    cli_say_check(run->options, &check);
+    return check.good;
 }
 
 /* Against the tile program that the text says it implements. */
 static int check_outputs(text_run *run) {
     const ir_module *implemented = run->module->implements;
-    if (implemented == NULL) {
-        fputs("croft: nothing to check: the text records no program that it implements\n", stderr);
-        return CLI_EXIT_USAGE;
-    }
+    if (implemented == NULL)
+        return cli_refuse(run->options, CLI_EXIT_USAGE, "program-not-recorded", NULL,
+                          "nothing to check: the text records no program that it implements");
     sim_reference reference;
     int status = CLI_EXIT_OK;
     sim_reference_run(&run->arena, implemented, NULL, run->inputs.sizes, run->inputs.tensors,
@@ -258,14 +237,28 @@ static int write_outputs(text_run *run) {
         if (path == NULL)
             continue;
         if (strcmp(path, "-") == 0)
-            cli_print_array(run->module->parameters[i].name, &run->inputs.arrays[i]);
+            cli_print_array(run->options, run->module->parameters[i].name, &run->inputs.arrays[i]);
         else if (!cli_npy_stage(&output, path, &run->inputs.arrays[i], &run->diagnostics) ||
                  !cli_output_commit(&output, &run->diagnostics))
             return CLI_EXIT_SYSTEM;
     }
-    if (run->options->hash)
+    if (run->options->hash && !run->options->json)
         print_hashes(run);
     return CLI_EXIT_OK;
+}
+
+static void say_run(const text_run *run) {
+    cli_run_report report = {.options = run->options,
+                             .target = "sim",
+                             .module = run->module,
+                             .parameter_count = run->module->parameter_count,
+                             .faults = -1,
+                             .sizes = run->inputs.sizes};
+    for (int i = 0; i < run->module->parameter_count; i++) {
+        report.arrays[i] = run->module->parameters[i].is_tensor ? &run->inputs.arrays[i] : NULL;
+        report.paths[i] = run->inputs.output_path[i];
+    }
+    cli_say_run(&report);
 }
 
 static int run_module(text_run *run) {
@@ -274,12 +267,15 @@ static int run_module(text_run *run) {
         return CLI_EXIT_SYSTEM;
     for (int i = 0; i < run->module->parameter_count; i++)
         arrays[i] = run->module->parameters[i].is_tensor ? &run->inputs.arrays[i] : NULL;
-    int status = cli_simulate(run->module, run->inputs.sizes, arrays, run->inputs.scalars,
-                              run->options->check);
+    cli_run_open_lists(run->options);
+    int status =
+        cli_simulate(run->options, run->module, run->inputs.sizes, arrays, run->inputs.scalars);
     if (status != CLI_EXIT_OK && status != CLI_EXIT_CHECK_FAILED)
         return status;
     int checked = run->options->check ? check_outputs(run) : CLI_EXIT_OK;
     int written = write_outputs(run);
+    if (written == CLI_EXIT_OK && checked != CLI_EXIT_USAGE)
+        say_run(run);
     return written != CLI_EXIT_OK ? written : checked != CLI_EXIT_OK ? checked : status;
 }
 
@@ -287,7 +283,7 @@ static int run_text(text_run *run) {
     jmp_buf exhausted;
     run->arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0)
-        return cli_out_of_memory();
+        return cli_out_of_memory(run->options);
     if (!cli_read_file(&run->arena, run->options->file, &run->source, &run->diagnostics))
         return CLI_EXIT_SYSTEM;
     run->module = text_ir_parse_in_place(&run->arena, &run->source, &run->diagnostics);
@@ -298,10 +294,9 @@ static int run_text(text_run *run) {
 }
 
 int cli_simulate_file(const cli_options *options) {
-    if (options->count_faults) {
-        fputs("croft: --count-faults: an IR text is run as it stands\n", stderr);
-        return CLI_EXIT_USAGE;
-    }
+    if (options->count_faults)
+        return cli_refuse(options, CLI_EXIT_USAGE, "option-use", NULL,
+                          "--count-faults: an IR text is run as it stands");
     text_run *run = calloc(1, sizeof *run);
     if (run == NULL)
         return CLI_EXIT_SYSTEM;
@@ -309,7 +304,7 @@ int cli_simulate_file(const cli_options *options) {
     base_arena_init(&run->arena, base_allocator_default(), NULL);
     base_diagnostics_init(&run->diagnostics, &run->arena);
     int status = run_text(run);
-    cli_print_diagnostics(&run->diagnostics);
+    cli_say_findings(options, &run->diagnostics);
     cli_inputs_free(&run->inputs);
     for (int i = 0; i < CLI_ARGUMENT_LIMIT; i++)
         cli_array_free(&run->before[i]);

@@ -9,9 +9,6 @@
 #include "ir/module.h"
 #include "sim/reference.h"
 
-/* The line that --check prints of an output, and the worst element of one that failed. */
-void cli_print_comparison(const char *name, bool good, const sim_comparison *result);
-
 enum { CLI_WORDS_LIMIT = CLI_ARGUMENT_LIMIT * 8 };
 
 /* The arguments of a launch (runtime/device.h): pointers of the tensors; sizes, dense strides and
@@ -23,12 +20,13 @@ int64_t cli_launch_pack(const ir_module *module, const int64_t *sizes, cli_array
 /* Runs the module of the job, or the variant of it that the arrays allow, as cli_simulate does. */
 int cli_simulate_job(cli_job *job, cli_array *const *arrays, const ir_constant *scalars);
 
-/* Runs all groups and prints what is found. CLI_EXIT_OK; CLI_EXIT_CHECK_FAILED with findings, the
+/* Runs all groups and says what is found. CLI_EXIT_OK; CLI_EXIT_CHECK_FAILED with findings, the
  * arrays hold what was computed; CLI_EXIT_DIAGNOSTICS when the module cannot be run;
- * CLI_EXIT_SYSTEM without memory. `checked`: indices outside without a declared fill are found too.
+ * CLI_EXIT_SYSTEM without memory. With --check indices outside without a declared fill
+ * are found too.
  */
-int cli_simulate(const ir_module *module, const int64_t *sizes, cli_array *const *arrays,
-                 const ir_constant *scalars, bool checked);
+int cli_simulate(const cli_options *options, const ir_module *module, const int64_t *sizes,
+                 cli_array *const *arrays, const ir_constant *scalars);
 
 /* Whether the file of the options is IR text, by its name. */
 bool cli_is_ir_text(const char *path);

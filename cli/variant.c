@@ -7,6 +7,8 @@
  */
 #include "variant.h"
 
+#include "answer.h"
+
 #include "runtime/condition.h"
 
 #include <string.h>
@@ -40,8 +42,16 @@ static bool is_among(const ir_module *module, const layout_condition *condition)
     return false;
 }
 
+static void add_chosen(const cli_options *options, base_arena *arena, const ir_module *module,
+                       const layout_condition *condition) {
+    base_text text;
+    base_text_init(&text, arena);
+    layout_condition_print(&text, condition, ir_condition_subject(module, condition));
+    cli_answer_add(options, "variant", cli_answer_text, text.bytes);
+}
+
 /* Those of all launches, each once. */
-static void say_chosen(const compile_result *compiled, base_text *out) {
+static void say_chosen(const cli_options *options, const compile_result *compiled, base_text *out) {
     int64_t said = 0;
     base_text_string(out, "variant: ");
     for (int k = 0; k < compiled->launch_count; k++) {
@@ -55,23 +65,40 @@ static void say_chosen(const compile_result *compiled, base_text *out) {
                 continue;
             base_text_string(out, said++ > 0 ? ", " : "");
             layout_condition_print(out, condition, ir_condition_subject(module, condition));
+            add_chosen(options, out->arena, module, condition);
         }
     }
     base_text_string(out, said == 0 ? "general\n" : "\n");
 }
 
-static void say_obstacle(const ir_module *module, const layout_condition *condition,
-                         const runtime_obstacle *obstacle, base_text *out) {
+typedef struct missed {
+    const char *condition, *reason; /* the reason of one that is not tried is NULL */
+} missed;
+
+static void write_missed(base_json *json, const void *state) {
+    const missed *one = state;
+    base_json_object(json, NULL);
+    base_json_string(json, "condition", one->condition);
+    base_json_string(json, "reason", one->reason);
+    base_json_close(json);
+}
+
+static void say_obstacle(const cli_options *options, const ir_module *module,
+                         const layout_condition *condition, const runtime_obstacle *obstacle,
+                         base_text *out) {
     const char *subject = ir_condition_subject(module, condition);
-    base_text_string(out, "  ");
-    layout_condition_print(out, condition, subject);
-    if (obstacle == NULL) {
-        base_text_string(out, " is not tried\n");
-        return;
-    }
-    base_text_string(out, " does not hold: ");
-    runtime_obstacle_print(out, condition, subject, obstacle);
-    base_text_string(out, "\n");
+    base_text name, reason;
+    base_text_init(&name, out->arena);
+    base_text_init(&reason, out->arena);
+    layout_condition_print(&name, condition, subject);
+    if (obstacle != NULL)
+        runtime_obstacle_print(&reason, condition, subject, obstacle);
+    missed one = {name.bytes, obstacle != NULL ? reason.bytes : NULL};
+    cli_answer_add(options, "variant_missed", write_missed, &one);
+    if (obstacle == NULL)
+        base_text_format(out, "  %s is not tried\n", name.bytes);
+    else
+        base_text_format(out, "  %s does not hold: %s\n", name.bytes, reason.bytes);
 }
 
 int cli_variant_choose(cli_job *job, void *const *pointers, const int64_t *words) {
@@ -83,7 +110,7 @@ int cli_variant_choose(cli_job *job, void *const *pointers, const int64_t *words
         return CLI_EXIT_OK;
     job->arena.exhausted = &exhausted;
     if (setjmp(exhausted) != 0)
-        return cli_out_of_memory();
+        return cli_out_of_memory(job->options);
     base_text against, chosen;
     base_text_init(&against, &job->arena);
     base_text_init(&chosen, &job->arena);
@@ -95,12 +122,15 @@ int cli_variant_choose(cli_job *job, void *const *pointers, const int64_t *words
         bool tried = (job->tries >> condition->kind & 1) != 0;
         holds[i] = tried && runtime_condition_holds(condition, &arguments, &obstacle);
         if (!holds[i])
-            say_obstacle(compiled->module, condition, tried ? &obstacle : NULL, &against);
+            say_obstacle(job->options, compiled->module, condition, tried ? &obstacle : NULL,
+                         &against);
     }
     int status = cli_job_specialise(job, holds);
-    if (status != CLI_EXIT_OK || !job->options->check)
+    if (status != CLI_EXIT_OK)
         return status;
-    say_chosen(compiled, &chosen);
+    say_chosen(job->options, compiled, &chosen);
+    if (job->options->json || !job->options->check)
+        return CLI_EXIT_OK;
     fputs(chosen.bytes, stdout);
     fputs(against.length > 0 ? against.bytes : "", stdout);
     return CLI_EXIT_OK;

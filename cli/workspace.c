@@ -4,7 +4,7 @@
  */
 #include "workspace.h"
 
-#include <stdio.h>
+#include "answer.h"
 
 enum { GUARD_BYTES = 4096 };
 
@@ -14,12 +14,13 @@ static bool make_tensor(cli_workspace *workspace, cli_job *job, int i) {
     int64_t extent[CLI_RANK_LIMIT] = {0};
     for (int d = 0; d < type->rank; d++)
         if (!layout_extent_evaluate(type->extent[d], job->compiled.bindings.sizes, &extent[d])) {
-            fputs("croft: a size of the kernel does not fit 64 bits\n", stderr);
+            cli_refuse(job->options, CLI_EXIT_SYSTEM, "size-overflow", NULL,
+                       "a size of the kernel does not fit 64 bits");
             return false;
         }
     if (!cli_array_create(&workspace->made[i], parameter->dtype, type->rank, extent, GUARD_BYTES,
                           parameter->name, &job->diagnostics)) {
-        cli_print_diagnostics(&job->diagnostics);
+        cli_say_findings(job->options, &job->diagnostics);
         return false;
     }
     cli_array_fill_unwritten(&workspace->made[i]);
@@ -33,10 +34,9 @@ int cli_workspace_open(cli_workspace *workspace, cli_job *job, cli_array *const 
     *workspace = (cli_workspace){.module = compiled->tile, .count = own};
     if (compiled->launch_count > 1)
         workspace->module = compiled->launches[0].module;
-    if (workspace->module->parameter_count > CLI_ARGUMENT_LIMIT) {
-        fputs("croft: the launches of the kernel hand on too many tensors\n", stderr);
-        return CLI_EXIT_SYSTEM;
-    }
+    if (workspace->module->parameter_count > CLI_ARGUMENT_LIMIT)
+        return cli_refuse(job->options, CLI_EXIT_SYSTEM, "too-many-tensors", NULL,
+                          "the launches of the kernel hand on too many tensors");
     for (int i = 0; i < own; i++)
         workspace->arrays[i] = arrays[i];
     for (; workspace->count < workspace->module->parameter_count; workspace->count++)
@@ -45,12 +45,13 @@ int cli_workspace_open(cli_workspace *workspace, cli_job *job, cli_array *const 
     return CLI_EXIT_OK;
 }
 
-bool cli_workspace_is_intact(const cli_workspace *workspace) {
+bool cli_workspace_is_intact(const cli_options *options, const cli_workspace *workspace) {
     bool intact = true;
     for (int i = 0; i < workspace->count; i++) {
         if (workspace->made[i].memory == NULL || cli_array_guards_intact(&workspace->made[i]))
             continue;
-        printf("  memory around %s was written\n", workspace->module->parameters[i].name);
+        cli_refuse(options, CLI_EXIT_CHECK_FAILED, "guard-written", NULL,
+                   "memory around %s was written", workspace->module->parameters[i].name);
         intact = false;
     }
     return intact;

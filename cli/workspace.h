@@ -17,10 +17,10 @@ typedef struct cli_workspace {
 
 /* `arrays`: of the kernel, by parameter, NULL for scalars. The workspace is made, between guards
  * and with every bit set, so that what nobody stores is seen. The exit code; a failure has been
- * printed. Closed whatever it is. */
+ * said. Closed whatever it is. */
 int cli_workspace_open(cli_workspace *workspace, cli_job *job, cli_array *const *arrays);
-/* Whether nobody has written around the workspace; if so, it is printed. */
-bool cli_workspace_is_intact(const cli_workspace *workspace);
+/* Whether nobody has written around the workspace; where somebody has, it is said. */
+bool cli_workspace_is_intact(const cli_options *options, const cli_workspace *workspace);
 /* With --count-faults, after the launches: job->faults becomes the sum over all programs. */
 void cli_workspace_add_faults(const cli_workspace *workspace, cli_job *job);
 void cli_workspace_close(cli_workspace *workspace);

@@ -99,7 +99,10 @@ static void print_decision(const plan_text *p, ir_plan_kind kind, const ir_plan_
     case IR_PLAN_KIND_COUNT:
         break;
     }
-    base_text_string(p->out, "\n");
+}
+
+void ir_plan_decision_print(base_text *out, ir_plan_kind kind, const ir_plan_line *line) {
+    print_decision(&(plan_text){.out = out}, kind, line);
 }
 
 static int64_t decision_column(const ir_plan *plan) {
@@ -142,6 +145,7 @@ void ir_plan_print(base_text *out, const ir_plan *plan) {
             const ir_plan_line *line = &plan->of[kind].lines[i];
             print_line_start(out, kind_names[kind], line->anchor, column);
             print_decision(&text, (ir_plan_kind)kind, line);
+            base_text_string(out, "\n");
         }
     }
 }
@@ -157,6 +161,7 @@ uint64_t ir_plan_hash(base_arena *arena, const ir_plan *plan) {
         for (int64_t i = 0; i < plan->of[kind].count; i++) {
             base_text_format(&out, "\n%s ", kind_names[kind]);
             print_decision(&text, (ir_plan_kind)kind, &plan->of[kind].lines[i]);
+            base_text_string(&out, "\n");
         }
     }
     return base_hash_bytes(BASE_HASH_START, out.bytes, (size_t)out.length);

@@ -71,6 +71,8 @@ ir_plan_line *ir_plan_find(const ir_plan *plan, ir_plan_kind kind, const char *a
 
 /* Canonical text: one line per decision, decisions in one column. */
 void ir_plan_print(base_text *out, const ir_plan *plan);
+/* What the text says of a line behind its anchor. */
+void ir_plan_decision_print(base_text *out, ir_plan_kind kind, const ir_plan_line *line);
 /* Of the decisions in their order, without any name: renaming changes nothing. Works in the arena.
  */
 uint64_t ir_plan_hash(base_arena *arena, const ir_plan *plan);

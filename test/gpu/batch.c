@@ -7,7 +7,7 @@
  * Words are separated by single spaces. What goes to standard error is joined to standard output.
  * It knows `run` only.
  */
-#include "options.h"
+#include "answer.h"
 
 #include "runtime/cuda.h"
 
@@ -25,11 +25,15 @@ static int run_line(char *line) {
          word = strtok_r(NULL, " \n", &rest))
         words[count++] = word;
     cli_options options;
-    if (!cli_options_parse(count, words, &options) || options.command == NULL ||
-        strcmp(options.command, "run") != 0 || options.file == NULL)
-        return CLI_EXIT_USAGE;
-    options.no_cache = true; /* nothing is taken from the user's, nor put there */
-    return cli_run(&options);
+    cli_answer answer;
+    cli_answer_open(&answer, false);
+    int status = CLI_EXIT_USAGE;
+    if (cli_options_parse(count, words, &answer, &options) && options.command != NULL &&
+        strcmp(options.command, "run") == 0 && options.file != NULL) {
+        options.no_cache = true; /* nothing is taken from the user's, nor put there */
+        status = cli_run(&options);
+    }
+    return cli_answer_close(&answer, &options, status);
 }
 
 int main(void) {

@@ -77,8 +77,6 @@ def reports():
                  run.code == 0 and run.out == "" and json.loads(path.read_text())["sim"], run)
     run = croft("devices", "--format", "svg")
     command.case("other_formats_are_refused", run.code == 2 and "text, json" in run.err, run)
-    run = croft("plan", "examples/softmax.croft", "N=8", "--json")
-    command.case("json_belongs_to_devices", run.code == 2 and "--json" in run.err, run)
 
 
 def missing():

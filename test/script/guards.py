@@ -83,12 +83,12 @@ def look_at(path, machine, n, choice, dtype):
     words += ["--set", setting_of(choice)] if choice else []
     words += ["--strict"] if choice and choice.get("strict") else []
     result = croft("explain", *words, "--json")
-    if result.code and choice and choice["asked"] and "[plan-set]" in result.text:
+    if result.code and choice and choice["asked"] and '"slug": "plan-set"' in result.out:
         return None  # no such candidate
     if result.code:
         return str(result)
-    pages = json.loads(result.out)
-    pages = pages if isinstance(pages, list) else [pages]
+    answer = json.loads(result.out)
+    pages = answer.get("launches", [answer])
     whole = choice and not in_blocks(text) and n % (choice["w"] * choice["v"] * choice["g"]) == 0
     found = max(page["guarded_accesses"] for page in pages)
     if found > (0 if whole else 2):

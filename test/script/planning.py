@@ -92,7 +92,7 @@ def check_refusals():
     case("no_setting_of_fixed_owners", run.code == 3 and "row-plan-refused" in run.text, run)
     run = croft("plan", scalars, *GPU, "--all")
     case("nothing_to_list", run.code == 3 and "no axis of elements" in run.text, run)
-    for words in (["--plan", "fallback", "--set", "w=32"], ["--model", "best"], ["--json"],
+    for words in (["--plan", "fallback", "--set", "w=32"], ["--model", "best"],
                   ["--cost-model"]):
         run = croft("plan", SOFTMAX, *words)
         case(f"usage_{'_'.join(words)}", run.code == 2, run)
