@@ -2,6 +2,7 @@
 #include "fake_opencl.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -374,15 +375,15 @@ FUNCTION int clGetMemObjectInfo(void *asked, uint32_t what, size_t size, void *v
                                 size_t *full) {
     CALL("clGetMemObjectInfo");
     const memory_object *memory = asked;
-    const uint64_t flags = 1;
-    void *none = NULL;
+    void *host = fake_opencl.host;
+    const uint64_t flags = host != NULL ? 1 | 8 : 1;
     switch (what) {
     case 0x1101:
         return give(&flags, sizeof flags, size, value, full);
     case 0x1102:
         return give(&memory->bytes, sizeof memory->bytes, size, value, full);
     case 0x1103:
-        return give(&none, sizeof none, size, value, full);
+        return give(&host, sizeof host, size, value, full);
     case 0x1107:
         return give(&memory->whole, sizeof memory->whole, size, value, full);
     case 0x1108:
@@ -514,8 +515,10 @@ FUNCTION int clSetKernelArg(void *set, uint32_t index, size_t size, const void *
     CALL("clSetKernelArg");
     kernel_object *kernel = set;
     fake_launch *arguments = &kernel->arguments;
-    if (index == 0)
+    if (index == 0) {
         kernel->setter = pthread_self();
+        sched_yield(); /* so that another thread that may set arguments now does */
+    }
     rule(pthread_equal(kernel->setter, pthread_self()), "arguments of two threads");
     if (index >= fake_opencl.kernel_arguments || index >= FAKE_ARGUMENT_LIMIT)
         return -49;

@@ -49,7 +49,8 @@ typedef struct fake_opencl_state {
     int platform_count, device_count; /* of the one platform */
     fake_device devices[2];
     int build_error;
-    int lost; /* every launch fails, once it runs */
+    int lost;   /* every launch fails, once it runs */
+    void *host; /* where buffers of the caller's lie (CL_MEM_USE_HOST_PTR); NULL: elsewhere */
     const char *log;
     const char *kernel_name; /* the one that is in every program; NULL: any */
     size_t kernel_threads;

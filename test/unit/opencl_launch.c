@@ -187,6 +187,11 @@ static void places_are_those_of_the_whole(void **state) {
     assert_int_equal(v->part(s.f->device, s.memory[0], 64, 2048, &part, &s.f->report),
                      RUNTIME_SYSTEM_FAILED);
     assert_non_null(strstr(s.f->report.text, "a multiple of 128 bytes on this device, and 64"));
+    s.f->fake->host = s.memory; /* any address: no kernel runs */
+    assert_int_equal(v->locate(s.f->device, s.memory[0], &place, &s.f->report), RUNTIME_OK);
+    assert_int_equal(place.space, 0);
+    assert_int_equal(place.address, (uint64_t)(uintptr_t)s.memory);
+    s.f->fake->host = NULL;
     assert_int_equal(v->locate(s.f->device, NULL, &place, &s.f->report), RUNTIME_OK);
     assert_int_equal(place.bytes, 0);
     close_session(&s);
