@@ -4,6 +4,7 @@
 #include "options.h"
 #include "simulate.h"
 
+#include "base/nearest.h"
 #include "machine/machine.h"
 #include "target/target.h"
 
@@ -134,6 +135,20 @@ static int command_help(const cli_options *options) {
 
 /* ---- commands ---- */
 
+static int unknown_command(const cli_options *options) {
+    enum { COMMANDS = sizeof commands / sizeof commands[0] };
+    const char *names[COMMANDS];
+    char hint[CLI_HINT_LIMIT] = "";
+    for (int i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *near = base_nearest_name(options->command, names, COMMANDS);
+    if (near != NULL)
+        cli_hint_add(hint, "did you mean `%s`? ", near);
+    cli_hint_add(hint, "`croft --help` lists them");
+    return cli_refuse(options, CLI_EXIT_USAGE, "unknown-command", hint, "unknown command: %.200s",
+                      options->command);
+}
+
 static int command_dispatch(const cli_options *options) {
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(options->command, commands[i].name) != 0)
@@ -149,8 +164,7 @@ static int command_dispatch(const cli_options *options) {
                               options->command);
         return commands[i].run(options);
     }
-    return cli_refuse(options, CLI_EXIT_USAGE, "unknown-command", "`croft --help` lists them",
-                      "unknown command: %.200s", options->command);
+    return unknown_command(options);
 }
 
 /* A file size limit is then a failed write, not a kill. A standard file that is closed would lend

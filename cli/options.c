@@ -8,6 +8,7 @@
 
 #include "answer.h"
 
+#include "base/nearest.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -211,6 +212,22 @@ static bool option_store(cli_options *options, const option_row *row, const char
     return false;
 }
 
+/* -1. */
+static int unknown_option(const cli_options *options, const char *word) {
+    enum { ROWS = sizeof option_rows / sizeof option_rows[0] };
+    const char *names[ROWS];
+    char hint[CLI_HINT_LIMIT] = "", name[40];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    for (int i = 0; i < ROWS; i++)
+        names[i] = option_rows[i].word;
+    const char *near = name[1] == '-' ? base_nearest_name(name, names, ROWS) : NULL;
+    if (near != NULL)
+        cli_hint_add(hint, "did you mean `%s`? ", near);
+    cli_hint_add(hint, "`croft --help` lists the options");
+    cli_refuse(options, CLI_EXIT_USAGE, "unknown-option", hint, "unknown option: %.200s", word);
+    return -1;
+}
+
 /* An option at argv[i]: the words it took, 0 when it is none, -1 when it is wrong. */
 static int option_parse(cli_options *options, int argc, char **argv, int i) {
     const char *word = argv[i];
@@ -232,7 +249,7 @@ static int option_parse(cli_options *options, int argc, char **argv, int i) {
                    1;
         return takes_next ? 2 : 1;
     }
-    return usage_error(options, "unknown-option", "unknown option", word) - 1;
+    return unknown_option(options, word);
 }
 
 /* The words of `layout` are layouts, which may hold `=`. */
@@ -281,7 +298,11 @@ static bool refuse_elsewhere(const cli_options *options, const option_row *row) 
     char message[80] = "the option belongs to ";
     for (int i = 0; i < COMMANDS_OF_OPTION && row->commands[i] != NULL; i++) {
         size_t length = strlen(message);
-        snprintf(message + length, sizeof message - length, "%s%s", i > 0 ? " and " : "",
+        bool last = i + 1 == COMMANDS_OF_OPTION || row->commands[i + 1] == NULL;
+        snprintf(message + length, sizeof message - length, "%s%s",
+                 i == 0 ? ""
+                 : last ? " and "
+                        : ", ",
                  row->commands[i]);
     }
     return usage_error(options, "option-use", message, row->word);

@@ -257,6 +257,7 @@ static bool check_output(run_state *run, int parameter) {
     cli_argument *argument = run->tensors[parameter];
     sim_tensor got = as_sim_tensor(&argument->array);
     cli_run_check check = {.name = argument->text.name,
+                           .array = &argument->array,
                            .result = sim_compare(&run->reference.tensors[parameter], &got,
                                                  run->job->options->tolerance),
                            .guards = cli_array_guards_intact(&argument->array)};

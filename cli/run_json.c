@@ -23,6 +23,21 @@ static void print_number(double value) {
     fputs(text, stdout);
 }
 
+/* `y[38, 7]`, of a number in C order. */
+static void print_element(const cli_run_check *check, int64_t index) {
+    const cli_array *array = check->array;
+    int64_t below = 1;
+    for (int i = 1; i < array->rank; i++)
+        below *= array->extent[i];
+    printf("%s[", check->name);
+    for (int i = 0; i < array->rank; i++) {
+        printf("%s%lld", i > 0 ? ", " : "", (long long)(index / below));
+        index %= below;
+        below /= i + 1 < array->rank ? array->extent[i + 1] : 1;
+    }
+    printf("]");
+}
+
 static void print_comparison(const cli_run_check *check) {
     const sim_comparison *result = &check->result;
     printf("check %s: %s, %lld elements, largest error ", check->name,
@@ -33,7 +48,9 @@ static void print_comparison(const cli_run_check *check) {
     printf(", %lld either way, %lld failed\n", (long long)result->loose, (long long)result->failed);
     if (result->failed == 0)
         return;
-    printf("  worst at flat index %lld: got ", (long long)result->worst);
+    fputs("  worst at ", stdout);
+    print_element(check, result->worst);
+    fputs(": got ", stdout);
     print_number(result->worst_got);
     fputs(", expected ", stdout);
     print_number(result->worst_expected);
@@ -75,9 +92,12 @@ void cli_say_check(const cli_options *options, const cli_run_check *check) {
         return;
     }
     print_comparison(check);
-    if (check->touched > 0)
-        printf("  %lld elements changed that the kernel does not store, first flat index %lld\n",
-               (long long)check->touched, (long long)check->first_touched);
+    if (check->touched > 0) {
+        printf("  %lld elements changed that the kernel does not store, the first is ",
+               (long long)check->touched);
+        print_element(check, check->first_touched);
+        fputs("\n", stdout);
+    }
     if (!check->guards)
         printf("  memory around %s was written\n", check->name);
 }

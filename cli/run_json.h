@@ -11,6 +11,7 @@
 /* How an output compares, what else of it changed, and whether the memory around it is whole. */
 typedef struct cli_run_check {
     const char *name;
+    const cli_array *array; /* whose shape it has */
     sim_comparison result;
     int64_t touched, first_touched; /* elements that the kernel does not store and that changed */
     bool guards, good;

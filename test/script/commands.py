@@ -78,6 +78,19 @@ def check_words():
                               (["run", SOFTMAX, "x=randn:2x4:float16", "y=-"], 3, "such as f16")):
         result = croft(*words)
         case(f"words_{'_'.join(words)}", result.code == code and said in result.text, result)
+    for words, said in ((["chek", SOFTMAX], "did you mean `check`? `croft --help` lists them"),
+                        (["run", SOFTMAX, "--chek"], "did you mean `--check`? "),
+                        (["run", SOFTMAX, "--machin=m1"], "did you mean `--machine`? "),
+                        (["run", SOFTMAX, "-x"], "`croft --help` lists the options"),
+                        (["zebra"], "`croft --help` lists them"),
+                        (["show", SOFTMAX, "--all"], "belongs to plan and cache"),
+                        (["show", SOFTMAX, "--assume", "all"], "belongs to emit and run")):
+        result = croft(*words)
+        case(f"meant_{'_'.join(words)}", result.code == 2 and said in result.err, result)
+    result = croft("run", SOFTMAX, "x=randn:5x7", "y=/dev/null", "--check", "--tol", "1e-300")
+    worst = re.search(r"^  worst at y\[(\d), (\d)\]: got ", result.out, re.MULTILINE)
+    case("the_worst_element_is_named", result.code == 1 and worst and int(worst[1]) < 5 and
+         int(worst[2]) < 7, result)
     text = command.SCRATCH / "k.ir"
     text.write_text(croft("emit", SOFTMAX, "--level", "tile").out)
     for verb in ("emit", "plan", "explain"):
