@@ -72,6 +72,7 @@ check-gpu:
 	@$(PYTHON) test/gpu/run.py
 	@$(PYTHON) test/gpu/rows.py --no-build
 	@$(PYTHON) test/gpu/native.py
+	@$(PYTHON) test/opencl/device.py --gpu --one-of 8 -j 8
 
 bless: build
 	@$(PYTHON) test/pass/golden.py --bless

@@ -136,6 +136,9 @@ static runtime_status read_facts(const opencl_device *opencl, runtime_module *mo
         if (status != RUNTIME_OK)
             return status;
     }
+    /* NVIDIA's says 256 of every kernel, and runs groups of 1024 of those that are made for them */
+    if (threads < (size_t)module->threads)
+        threads = (size_t)module->threads;
     module->facts =
         (runtime_facts){.from = opencl->facts.name,
                         .registers = -1,
@@ -168,9 +171,6 @@ static runtime_status check_kernel(const opencl_device *opencl, runtime_module *
                                   "the kernel is for groups of %zu x %zu x %zu where %d x 1 x 1 "
                                   "are wanted",
                                   group[0], group[1], group[2], module->threads);
-    if (module->threads > module->facts.threads_limit)
-        return refuse(report, "threads of a group of this program", module->threads,
-                      module->facts.threads_limit);
     if (module->facts.scratch_bytes > opencl->facts.scratch_limit_bytes)
         return refuse(report, "bytes of scratch of a group", module->facts.scratch_bytes,
                       opencl->facts.scratch_limit_bytes);

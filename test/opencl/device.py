@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kernels on an OpenCL device: within the reference's bound, with the simulator's bits.
 
-    test/opencl/device.py [WORD]
+    test/opencl/device.py [--only WORD] [--one-of N] [--gpu] [-j 2]
 
 tier: check check-long
 builds: release
@@ -14,11 +14,16 @@ builds: release
 
 The device is the first that `croft devices` finds: PoCL on a machine without a GPU. check takes
 each example once and few generated kernels, check-long all. Without an OpenCL library every case
-fails: `make deps` installs PoCL.
+fails: `make deps` installs PoCL. --gpu, for check-gpu: by build/gpu, on the device of NVIDIA's
+library, without which everything is skipped and said; one example of so many.
 """
+import argparse
 import importlib.util
+import json
+import os
 import pathlib
 import queue
+import subprocess
 import sys
 import tempfile
 import threading
@@ -40,16 +45,17 @@ spec.loader.exec_module(gpu)
 MACHINES = ("opencl", "sm_90", "cpu-avx2")
 CHECK_WIDTH, CHECK_PLAN = 33, "row"  # of each example in check
 COUNTS = {"check": (2, 1), "check-long": (120, 30)}  # generated kernels, and row kernels
-JOBS = 2
+GPU_LIBRARY = "libnvidia-opencl.so.1"
 
 
 # ---- examples ----
 
-def example_cases():
+def example_cases(one_of):
     """(name, what says None when all is well)"""
     for number, case in enumerate(gpu.make_cases(False)):
         usual = [case.kernel.name, CHECK_PLAN, case.kernel.types[0], "randn", str(CHECK_WIDTH)]
-        if case.variant is not None or not (command.LONG or case.name.split("/") == usual):
+        taken = number % one_of == 0 if one_of else command.LONG
+        if case.variant is not None or not (taken or case.name.split("/") == usual):
             continue
         machine = MACHINES[0] if case.packing or case.shift else MACHINES[number % 4 % 3]
         case.words[case.words.index("--machine") + 1] = machine
@@ -101,7 +107,7 @@ def run_generated(kernel, plan, worker):
 
 # ---- running ----
 
-def run_all(cases):
+def run_all(cases, jobs):
     left, lock = queue.Queue(), threading.Lock()
     for case in cases:
         left.put(case)
@@ -123,17 +129,40 @@ def run_all(cases):
                 command.case(name, why is None, why)
         worker.close()
 
-    threads = [threading.Thread(target=work) for _ in range(JOBS)]
+    threads = [threading.Thread(target=work) for _ in range(jobs)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
 
+def find_gpu():
+    """Its name, or None."""
+    os.environ["CROFT_OPENCL_LIBRARY"] = GPU_LIBRARY
+    done = subprocess.run([gpu.BUILD / "croft", "devices", "--json"], stdout=subprocess.PIPE,
+                          check=True, text=True)
+    devices = json.loads(done.stdout)["opencl"]["devices"]
+    return next((device["name"] for device in devices if device["lacking"] is None), None)
+
+
 def main():
-    only = sys.argv[1] if len(sys.argv) > 1 else ""
-    gpu.BUILD = pathlib.Path(command.CROFT).parent
-    run_all([(name, run) for name, run in [*example_cases(), *generated_cases()] if only in name])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--one-of", type=int, default=0, help="examples: one of so many")
+    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("-j", "--jobs", type=int, default=2)
+    options = parser.parse_args()
+    gpu.BUILD = ROOT / "build" / "gpu" if options.gpu else pathlib.Path(command.CROFT).parent
+    if options.gpu:
+        if not (gpu.BUILD / "croft").exists():
+            sys.exit("there is no build/gpu, which test/gpu/run.py makes")
+        name = find_gpu()
+        if name is None:
+            print(f"skipped OpenCL on a GPU: {GPU_LIBRARY} has no device")
+            return
+        print(name)
+    cases = [*example_cases(options.one_of), *generated_cases()]
+    run_all([(name, run) for name, run in cases if options.only in name], options.jobs)
     command.finish()
 
 
