@@ -193,6 +193,7 @@ static bool check_output(text_run *run, const sim_reference *reference, int i) {
     sim_tensor got = run->inputs.tensors[i];
     got.data = run->inputs.arrays[i].data;
     cli_run_check check = {.name = parameter->name,
+                           .array = &run->inputs.arrays[i],
                            .result =
                                sim_compare(&reference->tensors[i], &got, run->options->tolerance),
                            .guards = cli_array_guards_intact(&run->inputs.arrays[i])};
