@@ -32,7 +32,7 @@ import seeds  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "examples"
 FIXED_SEED = 1
-COUNTS = {"check": (15, 8), "check-long": (300, 100)}
+COUNTS = {"check": (8, 4), "check-long": (300, 100)}
 EXAMPLE_ROUNDS = {"check": 3, "check-long": 30}
 MACHINES = (("cpu-avx2", ["--model", "cpu"]), ("sm_90", []))
 SHAPES = {"transpose8": [[]], "rmsnorm_register": [[]]}

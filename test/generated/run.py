@@ -3,7 +3,7 @@
 
     run.py [--seed N] [--count K] [-j 2] [--croft build/croft] [--shrink 150] [--keep FOLDER]
 
-tier: check
+tier: check check-long
 builds: release asan
 
 Each kernel of generate.py runs under the fallback and the row plan with --check, and where no sum
@@ -34,7 +34,8 @@ import shrink  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FIXED_SEED = 1
 # Of the fixed and of the fresh seed: check has 8 minutes.
-COUNTS = {"release": (28, 12), "asan": (8, 3)}
+COUNTS = {"check": {"release": (12, 6), "asan": (6, 2)},
+          "check-long": {"release": (120, 60), "asan": (12, 6)}}
 FINITE_SHARE = 0.95
 FEWEST = 40  # kernels
 
@@ -153,7 +154,8 @@ def parse_options():
 
 def main():
     options = parse_options()
-    counts = COUNTS[os.environ.get("CROFT_KIND", "release")]
+    kind = "release" if os.environ.get("CROFT_KIND", "release") == "release" else "asan"
+    counts = COUNTS[seeds.TIER][kind]
     regressions = sorted((ROOT / "test" / "regressions").glob("*.croft")) \
         if options.seed is None else []
     if os.environ.get("CROFT_KIND") == "asan":  # what they broke was no matter of memory

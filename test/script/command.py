@@ -24,6 +24,8 @@ SCRATCH = pathlib.Path(os.environ.get("CROFT_SCRATCH") or tempfile.mkdtemp(prefi
 if "CROFT_SCRATCH" not in os.environ:  # by hand: not the user's own compiled programs
     os.environ["XDG_CACHE_HOME"] = str(SCRATCH)
 SEED = int(os.environ.get("CROFT_SEED", "1"))
+if SANITIZED:  # PoCL has threads that LeakSanitizer cannot always stop
+    os.environ["OCL_ICD_VENDORS"] = str(SCRATCH / "no_platforms")
 NUMPY = {"f32": "<f4", "f16": "<f2", "i64": "<i8", "i32": "<i4", "u32": "<u4", "i8": "i1",
          "u8": "u1", "bool": "?"}
 

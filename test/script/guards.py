@@ -140,7 +140,7 @@ def list_all_forms():
             for number, choice in enumerate(forms.values()):
                 if LONG or number % 2 == (n == 4103):
                     yield f"all_{machine}_{n}", path, machine, n, choice, "f32"
-            for unroll in UNROLLS if LONG else (3, 5, 6, 7, 9, 12, 15):
+            for unroll in UNROLLS if LONG else (3, 7, 12):
                 stepped = [c for c in legal if c["chunk"] == "step"]
                 for choice in random.sample(stepped, min(len(stepped), 40 if LONG else 2)):
                     yield (f"unroll_{machine}_{n}", path, machine, n,
