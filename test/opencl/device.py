@@ -69,7 +69,8 @@ def example_cases(one_of):
 def run_example(case, worker):
     why = gpu.run_case(case, worker, "opencl")
     erased = case.kernel.name in ("transpose8", "rmsnorm_register")  # by a cpu
-    again = command.LONG and case.plan == CHECK_PLAN and not case.packing and not case.shift and not erased
+    again = command.LONG and case.plan == CHECK_PLAN and not erased
+    again = again and not case.packing and not case.shift
     return gpu.run_case(case, worker, "cpu") if why is None and again else why
 
 
