@@ -131,6 +131,8 @@ typedef struct croft_config {
      * Both or neither. NULL: the first GPU that has what kernels need (docs/targets.md), else the
      * first device, and a context of its own. */
     void *opencl_context, *opencl_device;
+    int device_index; /* CUDA: the driver's ordinal. OpenCL: of the devices that have what kernels
+                         need, GPUs first; 0 beside one of the caller. cpu: 0 */
 } croft_config;
 
 /* Sets those that are NULL from PATH, TMPDIR, CROFT_COMPILER, CROFT_CUDA_DRIVER, CROFT_NVRTC,
@@ -199,20 +201,23 @@ typedef struct croft_tensor {
     /* NULL only where there are no elements. Of OpenCL it is a cl_mem, of the context's
      * cl_context. */
     void *data;
-    int32_t device_type, device_id; /* 1: memory of the process; 2: of a CUDA device; 4: OpenCL */
-    int32_t rank;                   /* at most 4 */
-    uint8_t dtype_code;             /* CROFT_INT, ... */
-    uint8_t dtype_bits;             /* of an element */
-    uint16_t dtype_lanes;           /* 1 */
-    const int64_t *shape;           /* elements along each axis */
-    const int64_t *strides;         /* elements from one index to the next; NULL: dense rows */
+    /* 1: memory of the process, 3: the same, pinned by CUDA; 2: of a CUDA device; 4: OpenCL. The id
+     * is that of the context's device (croft_config.device_index); of the process it is not read.
+     */
+    int32_t device_type, device_id;
+    int32_t rank;           /* at most 4 */
+    uint8_t dtype_code;     /* CROFT_INT, ... */
+    uint8_t dtype_bits;     /* of an element */
+    uint16_t dtype_lanes;   /* 1 */
+    const int64_t *shape;   /* elements along each axis */
+    const int64_t *strides; /* elements from one index to the next; NULL: dense rows */
     /* Of the first element from `data`. Of OpenCL it has to be a multiple of the device's
      * CL_DEVICE_MEM_BASE_ADDR_ALIGN, or 0. */
     uint64_t byte_offset;
 } croft_tensor;
 
 enum { CROFT_INT = 0, CROFT_UINT = 1, CROFT_FLOAT = 2, CROFT_BFLOAT = 4, CROFT_BOOL = 6 };
-enum { CROFT_ON_CPU = 1, CROFT_ON_CUDA = 2, CROFT_ON_OPENCL = 4 };
+enum { CROFT_ON_CPU = 1, CROFT_ON_CUDA = 2, CROFT_ON_CUDA_HOST = 3, CROFT_ON_OPENCL = 4 };
 
 typedef enum croft_argument_kind {
     CROFT_ARGUMENT_TENSOR,
@@ -265,10 +270,12 @@ typedef struct croft_launch_options {
      * they do not have: prepare again. */
     void *const *data;
     /* A CUstream or cl_command_queue: the launch is put on it, and the call returns before the
-     * outputs are written. NULL: the device's own, and the call waits. Launches of one dispatch on
-     * several streams have to be ordered by the caller: one that splits rows (few wide ones,
-     * docs/planning.md) hands partial results from kernel to kernel in memory that all its launches
-     * share. */
+     * outputs are written. CU_STREAM_LEGACY, (void *)1, and CU_STREAM_PER_THREAD, (void *)2, are
+     * streams like any other. NULL: the device's own, and the call waits. On a stream of CUDA
+     * nothing is allocated, loaded or waited for, so that it may be one that is captured into a
+     * graph, by the first launch too; the dispatch then outlives the graph. Launches of one
+     * dispatch on several streams have to be ordered by the caller: one that splits rows (few wide
+     * ones, docs/planning.md) or keeps values in memory has a workspace that its launches share. */
     void *stream;
     /* NULL, or a word of the caller's to which the launch adds, before it returns, how many gathers
      * without `fill=` had an index outside their tensor (docs/library.md says which are one). It
@@ -289,6 +296,113 @@ typedef struct croft_kernel_counts {
     int64_t compiled, variants, from_cache;
 } croft_kernel_counts;
 CROFT_API croft_status croft_kernel_count(const croft_kernel *kernel, croft_kernel_counts *counts);
+
+/* ---- functions ---- */
+/* A kernel with all its arguments but the tensors. It is called with tensors of whatever types,
+ * shapes and strides, and keeps a dispatch for each kind of them that came:
+ *
+ *     croft_function_create(kernel, &eps, 1, NULL, &norm, &findings);
+ *     croft_function_call(norm, (const croft_tensor *[]){&x, &w, &y}, 3, NULL, &findings);
+ *
+ * Tensors are given in the order of the list, one for each tensor parameter: in, out and inout.
+ *
+ * Leading axes. A tensor may have more axes than its parameter: its leading ones become one, the
+ * parameter's first, where their strides allow it (each is that of the axis behind it times the
+ * elements along that; axes of one element do not count; all may be 0). So x: in T[R, N] takes
+ * [batch, heads, N], and labels: in i64[R] takes [batch, heads]. CROFT_REJECTED (axes-fold): the
+ * strides do not allow it, or two tensors whose axes become the same size have other leading ones.
+ * croft_prepare takes tensors of exactly the axes that the kernel says.
+ *
+ * A kind is, of each tensor, its type, device, shape and strides, as much of the alignment of its
+ * first element as the variants can tell apart, and which outputs lie in which inputs. 64 kinds are
+ * kept; then the one used least recently goes, but none that a graph was captured with. (OpenCL:
+ * none is kept, each call prepares.) A call of a kind that is kept allocates nothing. */
+typedef struct croft_function croft_function;
+
+/* `arguments` are scalars, sizes, types, constants and layouts; a tensor among them is
+ * CROFT_REJECTED (argument-kind). What else is wrong with them is found by the first call. They are
+ * copied, as the texts of `options` are, which may be NULL. */
+CROFT_API croft_status croft_function_create(croft_kernel *kernel, const croft_argument *arguments,
+                                             int argument_count,
+                                             const croft_prepare_options *options,
+                                             croft_function **function,
+                                             croft_diagnostics **findings);
+/* Before its kernel. Graphs that its calls were captured into are not launched from then on. */
+CROFT_API void croft_function_free(croft_function *function);
+
+enum { CROFT_OUTPUT_AXES = 8 }; /* of a tensor of a function, the folded ones with it */
+
+/* What a tensor that is to be written has to be. */
+typedef struct croft_output {
+    size_t size; /* in: sizeof(croft_output), of each */
+    uint8_t dtype_code, dtype_bits;
+    int32_t rank;
+    int64_t shape[CROFT_OUTPUT_AXES];
+} croft_output;
+
+/* `tensors`: where one that is written alone (out) is to be made, NULL. `outputs` has `count`
+ * elements, of which those with a NULL pointer are filled and the others left alone. Leading axes
+ * that were folded come back: where the first axis of an output is the size that they became. */
+CROFT_API croft_status croft_function_outputs(croft_function *function,
+                                              const croft_tensor *const *tensors, int count,
+                                              croft_output *outputs, croft_diagnostics **findings);
+
+/* A dispatch for these tensors that is the caller's, for croft_launch and croft_dispatch_free. */
+CROFT_API croft_status croft_function_prepare(croft_function *function,
+                                              const croft_tensor *const *tensors, int count,
+                                              croft_dispatch **dispatch,
+                                              croft_diagnostics **findings);
+
+typedef struct croft_call_options {
+    size_t size;  /* sizeof(croft_call_options) */
+    void *stream; /* as in croft_launch_options; calls on several streams need no order */
+} croft_call_options;
+
+/* Finds the dispatch, or prepares one, and launches it. Either all is well or nothing was written.
+ * Several threads may call. `options` may be NULL. */
+CROFT_API croft_status croft_function_call(croft_function *function,
+                                           const croft_tensor *const *tensors, int count,
+                                           const croft_call_options *options,
+                                           croft_diagnostics **findings);
+
+/* ---- objects of another language ---- */
+/* How objects of another language are read as tensors. The names on the right are what this is in
+ * Python, where each is a function of the interpreter or of an array library; libcroft knows and
+ * links neither. Called on the thread that calls the library, and not behind `leave`. */
+typedef struct croft_objects {
+    size_t size;                                 /* sizeof(croft_objects) */
+    ptrdiff_t (*length)(void *tuple);            /* below 0: failed.        PyTuple_Size */
+    void *(*item)(void *tuple, ptrdiff_t index); /* not owned; NULL: failed. PyTuple_GetItem */
+    /* 0, and everything is filled, whose shape and strides live as long as the object; else failed.
+     * DLPackDLTensorFromPyObjectNoSync of DLPack's exchange table */
+    int (*tensor)(void *object, croft_tensor *tensor);
+    /* 0, and the stream that the language uses now for this device (a tensor's numbers), else
+     * failed. Asked of CUDA and OpenCL only. DLPackCurrentWorkStream. NULL: there is one stream,
+     * the default one */
+    int (*stream)(int32_t device_type, int32_t device_id, void **stream);
+    /* Around work that takes long: the language's other threads may run meanwhile. Both or neither.
+     * PyEval_SaveThread, PyEval_RestoreThread */
+    void *(*leave)(void);
+    void (*enter)(void *state);
+} croft_objects;
+
+/* croft_function_call with objects, on the current stream of their device; of CUDA a stream NULL is
+ * its legacy default one there, CU_STREAM_LEGACY, for which nobody waits. `inputs`: a tuple of what
+ * is read (in, inout), in the order of the list. `outputs`: where one tensor is written alone
+ * (out), that object; where several are, a tuple of them; where none is, it is not looked at.
+ * CROFT_REJECTED (object): one of the functions above failed, and what the language says of that
+ * stays said. CROFT_MISUSE: a tuple of another length. */
+CROFT_API croft_status croft_function_call_objects(croft_function *function,
+                                                   const croft_objects *objects, void *inputs,
+                                                   void *outputs, croft_diagnostics **findings);
+/* croft_launch on the current stream of the dispatch's device, likewise. */
+CROFT_API croft_status croft_launch_objects(croft_dispatch *dispatch, const croft_objects *objects,
+                                            croft_diagnostics **findings);
+
+/* What a dispatch runs: the text of its plan, as croft_prepare_options.plan takes it, and the
+ * program's. They live as long as the dispatch. NULL: there is none, or no memory for it. */
+CROFT_API const char *croft_dispatch_plan(const croft_dispatch *dispatch);
+CROFT_API const char *croft_dispatch_source(const croft_dispatch *dispatch);
 
 /* ---- layouts ---- */
 /* Who owns each element of a tile: a map from positions to indices (docs/layout.md). It does not

@@ -30,6 +30,7 @@ struct croft_context {
     runtime_device *device;
     const machine *machine; /* whose plans are made */
     const machine *runs_on; /* whose source is written */
+    int device_index;       /* of the config: the device's number for tensors */
 };
 
 typedef struct api_variant api_variant;
@@ -61,7 +62,8 @@ struct api_variant {
     compile_result compiled;
     bool *holds; /* by condition of the compilation: whether the program assumes it */
     runtime_module *module;
-    bool borrowed; /* the module is another variant's */
+    bool borrowed;             /* the module is another variant's */
+    _Atomic(char *) plan_text; /* NULL: nobody has asked yet */
 };
 
 /* A part of a buffer that the device was asked for. */
@@ -132,6 +134,9 @@ croft_diagnostics *api_findings_of(base_allocator allocator, const char *slug, c
 /* The arguments as the front end knows them, in the call's arena. */
 croft_status api_arguments_read(api_call *call, const croft_argument *arguments, int count,
                                 text_argument **texts);
+
+/* The numbers of an element type that a kernel may have. */
+void api_dtype_code(base_dtype dtype, uint8_t *code, uint8_t *bits);
 
 /* ---- tensors.c ---- */
 /* Fills the tensors of the dispatch, by parameter of the bindings. Refuses strides, addresses and

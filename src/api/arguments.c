@@ -25,6 +25,14 @@ static bool dtype_of(const croft_tensor *tensor, base_dtype *dtype) {
     return false;
 }
 
+void api_dtype_code(base_dtype dtype, uint8_t *code, uint8_t *bits) {
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)
+        if (dtypes[i].dtype == dtype) {
+            *code = (uint8_t)dtypes[i].code;
+            *bits = (uint8_t)dtypes[i].bits;
+        }
+}
+
 static const char *code_name(int code) {
     return code == CROFT_INT      ? "i"
            : code == CROFT_UINT   ? "u"

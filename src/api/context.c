@@ -86,6 +86,8 @@ static bool read_config(const croft_config *given, croft_config *config) {
         return false;
     if ((config->opencl_context != NULL) != (config->opencl_device != NULL))
         return false;
+    if (config->device_index < 0 || (config->device_index > 0 && config->opencl_device != NULL))
+        return false;
     return config->threads >= 0 && config->threads <= RUNTIME_TEAM_LIMIT &&
            config->cache_bytes >= 0;
 }
@@ -118,7 +120,9 @@ static croft_status open_device(croft_context *context, const croft_config *conf
     context->machine = config->machine != NULL ? machine_find(config->machine) : NULL;
     if (!known || (config->machine != NULL && context->machine == NULL))
         return CROFT_MISUSE;
+    context->device_index = config->device_index;
     runtime_devices_config devices = {
+        .index = config->device_index,
         .cpu = {.compiler = {.compiler = config->compiler,
                              .path = config->path,
                              .temporary_directory = config->temporary_directory,

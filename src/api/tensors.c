@@ -105,7 +105,8 @@ static croft_status check_strides(api_call *call, const char *name, const runtim
 }
 
 static croft_status check_place(api_call *call, const char *name, const croft_tensor *given,
-                                const runtime_tensor *tensor, int device_type) {
+                                const runtime_tensor *tensor, const croft_context *context) {
+    int device_type = context->device->vtable->memory;
     int64_t bytes = 0;
     if (!span_of(tensor, &bytes) ||
         (bytes > 0 && given->byte_offset > UINT64_MAX - (uint64_t)(uintptr_t)given->data))
@@ -113,11 +114,20 @@ static croft_status check_place(api_call *call, const char *name, const croft_te
     if (bytes > 0 && given->data == NULL)
         return api_refuse(call, "argument-value", name, "no memory for its elements", "NULL",
                           "a pointer");
-    if (bytes > 0 && given->device_type != device_type)
+    if (bytes == 0)
+        return CROFT_OK;
+    int of_process = given->device_type == CROFT_ON_CPU || given->device_type == CROFT_ON_CUDA_HOST;
+    if (device_type == CROFT_ON_CPU ? !of_process : given->device_type != device_type)
         return api_refuse(
             call, "tensor-device", name, "it lies on another device",
             api_number_text(call, given->device_type),
             base_diagnostics_text(&call->diagnostics, "%d, that of the context", device_type));
+    if (device_type != CROFT_ON_CPU && given->device_id != context->device_index)
+        return api_refuse(call, "tensor-device", name, "it lies on another device of this kind",
+                          base_diagnostics_text(&call->diagnostics, "number %d", given->device_id),
+                          base_diagnostics_text(&call->diagnostics,
+                                                "number %d, that of the context",
+                                                context->device_index));
     return CROFT_OK;
 }
 
@@ -145,7 +155,7 @@ static croft_status place_tensor(api_call *call, const croft_kernel *kernel, con
     runtime_tensor *tensor = &dispatch->tensors[parameter];
     if (device->locate == NULL)
         tensor->address = (uint64_t)(uintptr_t)given->data + given->byte_offset;
-    croft_status status = check_place(call, name, given, tensor, device->memory);
+    croft_status status = check_place(call, name, given, tensor, kernel->context);
     int64_t bytes = api_tensor_bytes(tensor);
     if (status == CROFT_OK)
         status =

@@ -112,6 +112,8 @@ static void free_variant(const croft_kernel *kernel, api_variant *variant) {
         device->vtable->unload(device, variant->module);
     api_release(allocator, variant->holds,
                 sizeof(bool) * (size_t)(variant->compiled.condition_count + 1));
+    char *plan_text = atomic_load(&variant->plan_text);
+    api_release(allocator, plan_text, text_size(plan_text));
     api_release(allocator, (void *)variant->choice.plan, text_size(variant->choice.plan));
     api_release(allocator, (void *)variant->choice.set, text_size(variant->choice.set));
     compile_free(&variant->compiled);

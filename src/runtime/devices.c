@@ -11,6 +11,9 @@ static runtime_status open_cpu(base_allocator allocator, const runtime_devices_c
                                runtime_device **device, const machine **runs,
                                runtime_report *report) {
     *runs = machine_host();
+    if (config->index != 0)
+        return runtime_report_set(report, RUNTIME_NO_DEVICE,
+                                  "there is one cpu, number 0, and no %d", config->index);
     *device = runtime_cpu_create(allocator, &config->cpu);
     return *device != NULL ? RUNTIME_OK
                            : runtime_report_set(report, RUNTIME_NO_MEMORY, "no memory for a team");
@@ -19,8 +22,10 @@ static runtime_status open_cpu(base_allocator allocator, const runtime_devices_c
 static runtime_status open_cuda(base_allocator allocator, const runtime_devices_config *config,
                                 runtime_device **device, const machine **runs,
                                 runtime_report *report) {
-    runtime_cuda_config own = {
-        .driver = config->driver, .nvrtc = config->driver_compiler, .cache = config->cache};
+    runtime_cuda_config own = {.driver = config->driver,
+                               .nvrtc = config->driver_compiler,
+                               .ordinal = config->index,
+                               .cache = config->cache};
     runtime_status status = runtime_cuda_create(allocator, &own, device, report);
     if (status != RUNTIME_OK)
         return status;
@@ -41,7 +46,8 @@ static runtime_status open_opencl(base_allocator allocator, const runtime_device
                                   runtime_report *report) {
     runtime_opencl_config own = {.library = config->opencl_library,
                                  .context = config->opencl_context,
-                                 .device = config->opencl_device};
+                                 .device = config->opencl_device,
+                                 .index = config->index};
     runtime_status status = runtime_opencl_create(allocator, &own, device, report);
     if (status != RUNTIME_OK)
         return status;

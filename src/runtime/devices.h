@@ -14,6 +14,7 @@
 
 /* What each device reads of it, that it reads alone. */
 typedef struct runtime_devices_config {
+    int index; /* among the devices of its kind, from 0; all read it */
     runtime_cpu_config cpu;
     const char *driver, *driver_compiler; /* libraries; NULL: their usual names */
     runtime_cache *cache; /* of the devices with a driver; cpu's is in the config of its compiler */

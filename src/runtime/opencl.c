@@ -36,13 +36,13 @@ static const runtime_device_vtable opencl_vtable = {
     .destroy = opencl_destroy,
 };
 
-static runtime_status open_own(opencl_device *opencl, runtime_report *report) {
+static runtime_status open_own(opencl_device *opencl, int index, runtime_report *report) {
     opencl_found found[RUNTIME_OPENCL_DEVICES_LIMIT];
     int count = 0, error = 0;
     runtime_status status = opencl_devices_find(&opencl->library, found, &count, report);
     if (status != RUNTIME_OK)
         return status;
-    const opencl_found *chosen = opencl_devices_choose(found, count, report);
+    const opencl_found *chosen = opencl_devices_choose(found, count, index, report);
     if (chosen == NULL)
         return RUNTIME_NO_DEVICE;
     const intptr_t properties[] = {OPENCL_CONTEXT_PLATFORM, (intptr_t)chosen->platform, 0};
@@ -81,8 +81,8 @@ static runtime_status open_device(opencl_device *opencl, const runtime_opencl_co
         return runtime_report_set(report, RUNTIME_NO_DEVICE,
                                   "a context of OpenCL is given without a device, or a device "
                                   "without a context");
-    runtime_status status =
-        config->context != NULL ? open_callers(opencl, config, report) : open_own(opencl, report);
+    runtime_status status = config->context != NULL ? open_callers(opencl, config, report)
+                                                    : open_own(opencl, config->index, report);
     if (status != RUNTIME_OK)
         return status;
     void *queue = opencl->library.queue_create(opencl->context, opencl->handle, 0, &error);

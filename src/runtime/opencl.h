@@ -28,13 +28,15 @@
 #include "base/arena.h"
 #include "runtime/device.h"
 
-/* Zeroed: the system's loader, the first device that will do, a context of its own. The text is
+/* Zeroed: the system's loader, the first GPU that will do, else the first device, a context of its
+ * own. The text is
  * read during create. */
 typedef struct runtime_opencl_config {
     const char *library; /* the loader or a vendor's; NULL: the loader, looked for */
     /* cl_context and cl_device_id of the caller, which outlive the device and come from the same
      * library; both or neither. */
     void *context, *device;
+    int index; /* without them: of the devices that will do, GPUs first */
 } runtime_opencl_config;
 
 typedef struct runtime_opencl_facts {

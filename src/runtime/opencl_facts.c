@@ -227,18 +227,25 @@ runtime_status opencl_devices_find(const opencl_library *library,
     return *count > 0 ? RUNTIME_OK : RUNTIME_NO_DEVICE;
 }
 
-const opencl_found *opencl_devices_choose(const opencl_found *found, int count,
+const opencl_found *opencl_devices_choose(const opencl_found *found, int count, int index,
                                           runtime_report *report) {
-    const opencl_found *chosen = NULL;
+    int usable = 0;
     runtime_report_set(report, RUNTIME_NO_DEVICE, "no OpenCL device has what kernels need:");
     for (int i = 0; i < count; i++) {
-        const runtime_opencl_facts *facts = &found[i].facts;
-        bool fits = facts->lacking[0] == '\0';
-        if (!fits)
-            runtime_report_add(report, "\n  %s: it lacks %s", facts->name, facts->lacking);
-        if (fits && (chosen == NULL ||
-                     (strcmp(facts->kind, "gpu") == 0 && strcmp(chosen->facts.kind, "gpu") != 0)))
-            chosen = &found[i];
+        usable += found[i].facts.lacking[0] == '\0';
+        if (found[i].facts.lacking[0] != '\0')
+            runtime_report_add(report, "\n  %s: it lacks %s", found[i].facts.name,
+                               found[i].facts.lacking);
     }
-    return chosen;
+    if (index >= usable && usable > 0)
+        runtime_report_set(report, RUNTIME_NO_DEVICE,
+                           "there is no OpenCL device %d: %d have what kernels need, from 0 on",
+                           index, usable);
+    for (int others = 0; others <= 1; others++) /* GPUs first */
+        for (int i = 0; i < count; i++) {
+            bool gpu = strcmp(found[i].facts.kind, "gpu") == 0;
+            if (found[i].facts.lacking[0] == '\0' && gpu == (others == 0) && index-- == 0)
+                return &found[i];
+        }
+    return NULL;
 }

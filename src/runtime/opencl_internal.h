@@ -172,9 +172,9 @@ void opencl_facts_read(const opencl_library *library, void *platform, void *devi
 runtime_status opencl_devices_find(const opencl_library *library,
                                    opencl_found found[RUNTIME_OPENCL_DEVICES_LIMIT], int *count,
                                    runtime_report *report);
-/* The first GPU that lacks nothing, else the first device that does. NULL: the report says what
- * each lacks. */
-const opencl_found *opencl_devices_choose(const opencl_found *found, int count,
+/* Number `index`, from 0, of those that lack nothing, GPUs first. NULL: the report says what each
+ * lacks, or how many there are. */
+const opencl_found *opencl_devices_choose(const opencl_found *found, int count, int index,
                                           runtime_report *report);
 
 typedef struct opencl_device {

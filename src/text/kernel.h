@@ -37,7 +37,9 @@ typedef struct text_signature_entry {
         TEXT_ENTRY_CONST,
         TEXT_ENTRY_LAYOUT,
     } kind;
-    ir_access_mode mode;    /* TENSOR */
+    ir_access_mode mode; /* TENSOR */
+    int rank;            /* TENSOR */
+    int first_size; /* TENSOR: of bindings->sizes, which its first axis is; -1: it is none alone */
     const char *dtype_name; /* TENSOR, SCALAR: the dtype parameter that it follows, or NULL */
     base_dtype dtype; /* TENSOR, SCALAR: fixed, or the first choice. DTYPE: the first choice */
 } text_signature_entry;

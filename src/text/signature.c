@@ -297,6 +297,8 @@ bool text_kernel_signature(const text_kernel *kernel, int index, text_signature_
     switch (parameter->kind) {
     case TEXT_PARAMETER_TENSOR:
         entry->kind = TEXT_ENTRY_TENSOR;
+        entry->rank = parameter->rank;
+        entry->first_size = parameter->rank > 0 ? parameter->dimensions[0].size : -1;
         break;
     case TEXT_PARAMETER_SCALAR:
     case TEXT_PARAMETER_BROKEN:
