@@ -1,0 +1,335 @@
+"""What bench/compare makes of raw samples: ratios, verdicts, marks, pages, plots, refusals.
+
+tier: check
+builds: none
+
+Raw files are made up here, with ratios that are known: what Croft takes in a round wanders by 30%,
+what another arm takes in the same round is a multiple of it. No clock is read and no arm is run.
+"""
+import io
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COMPARE = ROOT / "bench" / "compare"
+sys.path.insert(0, str(COMPARE))
+sys.dont_write_bytecode = True
+import gates  # noqa: E402
+import plot  # noqa: E402
+import report  # noqa: E402
+
+SCRATCH = pathlib.Path(os.environ.get("CROFT_SCRATCH") or tempfile.mkdtemp(prefix="comparison-"))
+RATIOS = {"control": 1.0, "eager": 1.7, "compiled": 1.55, "onnxruntime": 1.6, "jax": 1.9,
+          "croft_c": 0.98, "hand": 0.96, "roof_nt": 0.9, "roof_copy": 0.8, "roof_read": 0.95}
+failures = 0
+
+
+def case(name, good, why=""):
+    global failures
+    failures += not good
+    print(f"ok {name}" if good else f"not ok {name}: {why}", flush=True)
+
+
+def shape_case(operator, shape, dtype="f32"):
+    rows, width = map(int, shape.split("x"))
+    size = rows * width * (4 if dtype == "f32" else 2)
+    written = 4 * rows if operator in ("sum", "cross_entropy") else size
+    return {"record": "case", "id": f"{operator}/{dtype}/{shape}", "operator": operator,
+            "dtype": dtype, "rows": rows, "width": width, "read": size, "write": written,
+            "footprint": size + written, "judged": "hot", "stratum": "base"}
+
+
+def samples(about, ratios, seed=1, rounds=9, phase="wall", attempt=1, scale=1.0):
+    """Arms whose samples are the given multiples of Croft's, round by round."""
+    numbers = random.Random(f"{seed} {about['id']}")
+    base = [scale * about["footprint"] / 2e4 * numbers.uniform(1.0, 1.3) for _ in range(rounds)]
+    arms = {"croft": base}
+    for arm, factor in ratios.items():
+        arms[arm] = [time * factor * numbers.uniform(0.999, 1.001) for time in base]
+    return {"record": "samples", "case": about["id"], "phase": phase, "attempt": attempt,
+            "order": "ABBA", "launches": 10, "unit": "us", "arms": arms}
+
+
+def environment(**more):
+    return {"record": "environment", "format": 1, "device": "cpu made up", "device_kind": "cpu",
+            "driver": "1.0", "sources": {"a": "0" * 64}, "tier": "gates", "seed": 1,
+            "date": "today", **more}
+
+
+def base_records(change=None, **more):
+    """24 base cases; change(case, ratios) may alter the ratios of a case."""
+    records = [environment(**more)]
+    for operator in gates.OPERATORS:
+        for shape in gates.COHORTS["base"]:
+            about = shape_case(operator, shape)
+            ratios = dict(RATIOS)
+            if change:
+                change(about, ratios)
+            records += [about, samples(about, ratios)]
+    return [*records, {"record": "end", "complete": True, "elapsed_s": 1.0}]
+
+
+def folder_of(records):
+    folder = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH))
+    (folder / "raw.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return folder
+
+
+def written(records):
+    """The folder with all that report.py writes, the table, and the status."""
+    folder = folder_of(records)
+    status = report.write(folder, io.StringIO())
+    return folder, json.loads((folder / "table.json").read_text()), status
+
+
+def verdict_of(table, gate):
+    return next(found["verdict"] for found in table["gates"] if found["gate"] == gate)
+
+
+def read(folder):
+    done = subprocess.run([sys.executable, str(COMPARE / "reader.py"), str(folder)],
+                          capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def verdicts():
+    _, table, status = written(base_records())
+    case("known_ratios_meet_their_gates", status == 0
+         and verdict_of(table, "kernel-bound") == verdict_of(table, "call-bound") == "met",
+         [gate["verdict"] for gate in table["gates"]])
+    entry = table["entries"][0]
+    near = all(abs(entry["ratios"][arm]["median"] / factor - 1) < 0.001
+               for arm, factor in RATIOS.items())
+    case("medians_are_of_paired_rounds", near and entry["best"]["peer"] == "compiled",
+         entry["ratios"])
+
+    def one_slow(about, ratios):
+        if about["id"] == "softmax/f32/64x4096":
+            ratios["jax"] = 0.97
+    folder, table, status = written(base_records(one_slow))
+    gate = next(found for found in table["gates"] if found["gate"] == "kernel-bound")
+    case("one_slow_case_misses_its_gate", status == 1 and gate["verdict"] == "MISSED"
+         and gate["least_case"] == "softmax/f32/64x4096", gate)
+    case("a_slow_case_is_in_the_pages", all(
+        any("softmax/f32/64x4096" in line and "slower" in line
+            for line in (folder / name).read_text().splitlines())
+        for name in ("table.txt", "table.md")))
+
+    fewer = [record for record in base_records() if not (
+        "sum/f32/17x257" in (record.get("id"), record.get("case")))]
+    case("a_gate_with_too_few_cases_is_incomplete",
+         verdict_of(written(fewer)[1], "call-bound") == "incomplete")
+
+
+def missing():
+    def no_jax(about, ratios):
+        del ratios["jax"]
+    _, table, status = written(base_records(no_jax))
+    case("a_missing_peer_fails_the_run", status == 1 and "jax" in table["missing_peers"]
+         and verdict_of(table, "kernel-bound") == "MISSED", table["missing_peers"])
+    records = base_records()
+    about = next(record for record in records if record["record"] == "case")
+    failed = {"record": "arm", "case": about["id"], "arm": "eager", "status": "failed",
+              "why": "no such operator"}
+    _, table, status = written([*records[:-1], failed, records[-1]])
+    case("a_failed_arm_is_told", status == 1 and table["entries"][0]["failed"] == {
+        "eager": "no such operator"} and "eager" in table["missing_peers"])
+    about = shape_case("sum", "5x5")
+    _, table, _ = written([*records[:-1], about, records[-1]])
+    case("a_case_without_samples_is_told", table["unmeasured"] == [about["id"]])
+
+
+def stability():
+    records = base_records()
+    index = next(i for i, record in enumerate(records) if record["record"] == "samples")
+    about = records[index - 1]
+    moved = [samples(about, dict(RATIOS, control=factor), seed=factor, attempt=attempt)
+             for attempt, factor in ((1, 1.03), (2, 1.04), (3, 0.97))]
+    folder, table, _ = written([*records[:index], *moved, *records[index + 1:]])
+    entry = table["entries"][0]
+    case("a_wandering_control_marks_the_case", entry["unstable"] and len(entry["attempts"]) == 3
+         and sum(other["unstable"] for other in table["entries"]) == 1)
+    shown = [line for line in (folder / "table.md").read_text().splitlines() if about["id"] in line]
+    case("all_attempts_are_in_the_page", sum("UNSTABLE (3 attempts)" in line for line in shown) == 1
+         and len([line for line in shown if "eager=" in line]) == 3, shown)
+    case("a_marked_case_stays_in_its_gates", all(
+        about["id"] in gate["cases"] for gate in table["gates"] if gate["gate"] == "call-bound"))
+    settled = [moved[0], samples(about, RATIOS, attempt=2)]
+    _, table, _ = written([*records[:index], *settled, *records[index + 1:]])
+    case("the_last_attempt_counts", not table["entries"][0]["unstable"]
+         and len(table["entries"][0]["attempts"]) == 2)
+    status, output = read(folder)
+    case("reader_agrees_on_unstable_cases", status == 0, output)
+
+
+def slowdown():
+    """Croft 10% slower in one case, the others as they were."""
+    def slower(about, ratios):
+        if about["id"] == "layernorm/f32/128x1024":
+            for arm in ratios:
+                ratios[arm] /= 1.10
+            ratios["control"] = 1.0
+    before, after = folder_of(base_records()), folder_of(base_records(slower))
+    told = io.StringIO()
+    report.twice(before, after, told)
+    lines = told.getvalue().splitlines()
+    case("a_slowdown_of_a_tenth_is_told", "wall layernorm/f32/128x1024: best ratio times 0.909"
+         in lines and " 1 moved" in lines[-1], told.getvalue())
+    told = io.StringIO()
+    case("the_same_run_twice_has_no_difference", report.twice(before, before, told) == 0
+         and " 0 differ" in told.getvalue() and " 0 moved" in told.getvalue(), told.getvalue())
+
+    def close(about, ratios):
+        if about["id"] == "layernorm/f32/128x1024":
+            ratios["jax"] = 1.05
+
+    def close_and_slower(about, ratios):
+        close(about, ratios)
+        slower(about, ratios)
+    told = io.StringIO()
+    case("verdicts_that_differ_are_a_failure",
+         report.twice(folder_of(base_records(close)), folder_of(base_records(close_and_slower)),
+                      told) == 1 and "kernel-bound: met, then MISSED" in told.getvalue(),
+         told.getvalue())
+
+    def planted(about, ratios):
+        ratios["control"] = 1.10
+    _, table, _ = written(base_records(planted, planted=1.10))
+    case("a_planted_slow_arm_is_counted", table["planted"] == {
+        "factor": 1.10, "cases": 24, "detected": 24}, table.get("planted"))
+    _, table, _ = written(base_records(planted=1.10))
+    case("an_arm_that_is_not_slow_is_not_counted", table["planted"]["detected"] == 0)
+
+
+def reader():
+    folder, table, _ = written(base_records())
+    status, output = read(folder)
+    case("reader_agrees", status == 0 and " 0 differ" in output, output)
+
+    def changed(name, text):
+        copy = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH)) / "copy"
+        shutil.copytree(folder, copy)
+        (copy / name).write_text(text)
+        return read(copy)
+
+    def changed_table(change):
+        copy = json.loads(json.dumps(table))
+        change(copy)
+        return changed("table.json", json.dumps(copy))
+
+    tampered = {
+        "a_ratio": lambda t: t["entries"][3]["ratios"]["jax"].update(median=1.901),
+        "a_least": lambda t: t["entries"][3]["ratios"]["jax"].update(least=1.7),
+        "a_best": lambda t: t["entries"][5]["best"].update(median=1.6),
+        "a_mean": lambda t: t["means"][0].update(mean=t["means"][0]["mean"] * 1.001),
+        "cases_of_a_mean": lambda t: t["means"][0]["cases"].pop(),
+        "a_gate": lambda t: t["gates"][0].update(mean=9.9),
+        "a_verdict": lambda t: t["gates"][0].update(verdict="MISSED"),
+        "a_case_left_out": lambda t: t["entries"].pop(7),
+        "an_attempt_left_out": lambda t: t["entries"][2]["attempts"].pop(),
+        "an_arm_left_out": lambda t: t["entries"][2]["ratios"].pop("eager"),
+        "a_mark": lambda t: t["entries"][2].update(unstable=True),
+        "a_rate": lambda t: t["entries"][2].update(gb_per_s=1e4),
+    }
+    for name, change in tampered.items():
+        status, output = changed_table(change)
+        case(f"reader_refuses/{name}", status == 1, output)
+    for page in ("table.md", "table.txt"):
+        text = (folder / page).read_text()
+        lines = text.splitlines()
+        row = next(i for i, line in enumerate(lines) if "rmsnorm/f32/64x4096" in line
+                   and "compiled 1.5" in line)
+        status, output = changed(page, "\n".join([*lines[:row], *lines[row + 1:]]) + "\n")
+        case(f"reader_refuses/a_row_left_out_of_{page}", status == 1, output)
+        shown = lines[row].replace(" 1.5", " 1.4", 1)
+        status, output = changed(page, "\n".join([*lines[:row], shown, *lines[row + 1:]]) + "\n")
+        case(f"reader_refuses/a_cell_of_{page}", status == 1 and shown != lines[row], output)
+
+
+def merging():
+    records = base_records()
+    first = [record for record in records if "softmax" not in str(record.get("id"))
+             and "softmax" not in str(record.get("case"))]
+    second = [records[0], *[record for record in records if record not in first], records[-1]]
+    out = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH)) / "merged"
+    report.merge([folder_of(first), folder_of(second)], out)
+    report.write(out, io.StringIO())
+    table = json.loads((out / "table.json").read_text())
+    case("runs_alike_are_merged", len(table["entries"]) == 24 and table["complete"]
+         and verdict_of(table, "call-bound") == "met" and read(out)[0] == 0)
+    for word, other in (("driver", "2.0"), ("device", "cpu of another"), ("sources", {"a": "1"})):
+        try:
+            report.merge([folder_of(first), folder_of([dict(second[0], **{word: other}),
+                                                       *second[1:]])], out)
+            case(f"another_{word}_is_refused", False, "merged")
+        except report.Refused as refused:
+            case(f"another_{word}_is_refused", word in str(refused), refused)
+    try:
+        report.merge([folder_of(first), folder_of(first)], out)
+        case("a_case_of_two_runs_is_refused", False, "merged")
+    except report.Refused as refused:
+        case("a_case_of_two_runs_is_refused", "in two" in str(refused), refused)
+
+
+def pairs():
+    """Gates that set cases against other cases."""
+    records = [environment(llc_bytes=1 << 20)]
+    for dtype, scale in (("f32", 1.0), ("bf16", 0.8)):
+        about = shape_case("rmsnorm", "1024x4096", dtype)
+        records += [about, samples(about, RATIOS, scale=scale)]
+    _, table, _ = written(records)
+    gate = next(found for found in table["gates"] if found["gate"] == "bf16-over-f32")
+    # half the bytes at 0.8 of the time for each: about 2.5, and Croft's times wander
+    case("halves_are_set_against_f32", 2.0 < gate["mean"] < 3.2 and gate["verdict"] == "met", gate)
+    records = [dict(environment(), device_kind="cuda", device="made up GPU")]
+    for width in (4095, 4096):
+        about = shape_case("sum", f"16384x{width}")
+        records += [about, samples(about, RATIOS, phase="device",
+                                   scale=1.5 if width == 4095 else 1.0)]
+    folder, table, _ = written(records)
+    case("ragged_widths_are_set_against_rounded", verdict_of(table, "ragged-f32") == "MISSED"
+         and read(folder)[0] == 0, table["gates"])
+
+
+def strata():
+    """The counts that the gates name are those of the cohorts."""
+    counts = {}
+    for gate in gates.GATES:
+        cases = [shape_case(operator, shape, dtype) for operator in gates.OPERATORS
+                 for dtype in ("f32", "bf16", "f16") for names in gates.COHORTS.values()
+                 for shape in names]
+        unique = {about["id"]: about for about in cases}.values()
+        counts[gate["name"]] = (gate.get("count"), sum(
+            gates.belongs(about, gate["where"], {"tier": "gates", "llc_bytes": 0})
+            for about in unique))
+    wrong = {name: pair for name, pair in counts.items()
+             if pair[0] is not None and pair[0] != pair[1] and name != "random"}
+    case("gates_count_their_cases", not wrong, wrong)
+
+
+def plots():
+    folder, table, _ = written(base_records())
+    for name, marks in (("roofline.svg", 48), ("speedup.svg", 96)):
+        root = xml.etree.ElementTree.fromstring((folder / name).read_text())
+        titles = [element for element in root.iter() if element.tag.endswith("title")]
+        texts = [element for element in root.iter() if element.tag.endswith("text")]
+        numbers = [float(element.get(word)) for element in root.iter()
+                   for word in ("cx", "cy") if element.get(word)]
+        width, height = float(root.get("width")), float(root.get("height"))
+        case(f"{name}_is_well_formed", len(titles) >= marks and len(texts) > 8 and all(
+            0 <= number <= max(width, height) for number in numbers), len(titles))
+    nothing = {"entries": [], "environment": table["environment"]}
+    xml.etree.ElementTree.fromstring(plot.roofline({}, nothing))
+    xml.etree.ElementTree.fromstring(plot.speedup({}, nothing))
+
+
+for part in (verdicts, missing, stability, slowdown, reader, merging, pairs, strata, plots):
+    part()
+sys.exit(1 if failures else 0)
