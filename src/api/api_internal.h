@@ -160,11 +160,11 @@ void api_homes_find(const croft_dispatch *dispatch, text_bindings *bindings,
 croft_status api_overlaps_check(api_call *call, const croft_dispatch *dispatch);
 
 /* ---- memory.c ---- */
-/* Where memory is a handle: finds where the tensor lies, and refuses what lies past the end or
- * cannot be a part. Otherwise, and for no bytes, nothing. */
-croft_status api_memory_place(api_call *call, const croft_kernel *kernel, const char *name,
-                              void *data, uint64_t byte_offset, int64_t bytes,
-                              runtime_tensor *tensor);
+/* Where memory is a handle: finds where tensor number `parameter` lies, and refuses what launches
+ * cannot use, what lies past the end and what cannot be a part. Otherwise, and for no bytes,
+ * nothing. */
+croft_status api_memory_place(api_call *call, croft_dispatch *dispatch, const char *name,
+                              void *data, uint64_t byte_offset, int parameter);
 /* Once it is placed: the memory that a launch is given for parameter number `parameter`. */
 croft_status api_memory_take(api_call *call, croft_dispatch *dispatch, const croft_tensor *given,
                              int64_t bytes, int parameter);

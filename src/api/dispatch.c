@@ -323,8 +323,8 @@ static croft_status move_tensor(api_call *call, croft_dispatch *moved, int param
     int64_t bytes = api_tensor_bytes(tensor);
     bool kept = kernel->context->device->vtable->locate != NULL && bytes == 0;
     moved->pointers[pointer] = kept ? NULL : data;
-    return api_memory_place(call, kernel, moved->variant->compiled.tile->parameters[parameter].name,
-                            data, 0, bytes, tensor);
+    return api_memory_place(call, moved, moved->variant->compiled.tile->parameters[parameter].name,
+                            data, 0, parameter);
 }
 
 static croft_status check_alignments(api_call *call, const croft_dispatch *dispatch) {

@@ -17,15 +17,30 @@ static croft_status ask_device(api_call *call, runtime_device *device, void *dat
     return answer;
 }
 
-static croft_status check_place(api_call *call, const char *name, const runtime_place *place,
+/* Whether launches may do with it what the kernel does. */
+static croft_status check_access(api_call *call, const char *name, const runtime_place *place,
+                                 bool read, bool written) {
+    if (place->foreign)
+        return api_refuse(call, "tensor-device", name, "its buffer is of another cl_context", NULL,
+                          "a buffer of the context's own");
+    if (written && place->read_only)
+        return api_refuse(call, "tensor-access", name, "its buffer is not for launches to write",
+                          "CL_MEM_READ_ONLY", "CL_MEM_READ_WRITE");
+    if (read && place->write_only)
+        return api_refuse(call, "tensor-access", name, "its buffer is not for launches to read",
+                          "CL_MEM_WRITE_ONLY", "CL_MEM_READ_WRITE");
+    return CROFT_OK;
+}
+
+static croft_status check_range(api_call *call, const char *name, const runtime_place *place,
                                 uint64_t byte_offset, int64_t bytes) {
     const uint64_t there = (uint64_t)place->bytes;
     if (byte_offset > there || there - byte_offset < (uint64_t)bytes)
         return api_refuse(call, "tensor-range", name, "its elements lie past the end of its buffer",
+                          base_diagnostics_text(&call->diagnostics, "a buffer of %lld bytes",
+                                                (long long)place->bytes),
                           base_diagnostics_text(&call->diagnostics, "%lld bytes from %llu on",
-                                                (long long)bytes, (unsigned long long)byte_offset),
-                          base_diagnostics_text(&call->diagnostics, "a buffer of %lld or more",
-                                                (long long)place->bytes));
+                                                (long long)bytes, (unsigned long long)byte_offset));
     if (byte_offset % (uint64_t)place->part_alignment != 0)
         return api_refuse(call, "tensor-alignment", name,
                           "parts of buffers do not begin there on this device",
@@ -36,16 +51,20 @@ static croft_status check_place(api_call *call, const char *name, const runtime_
     return CROFT_OK;
 }
 
-croft_status api_memory_place(api_call *call, const croft_kernel *kernel, const char *name,
-                              void *data, uint64_t byte_offset, int64_t bytes,
-                              runtime_tensor *tensor) {
-    runtime_device *device = kernel->context->device;
+croft_status api_memory_place(api_call *call, croft_dispatch *dispatch, const char *name,
+                              void *data, uint64_t byte_offset, int parameter) {
+    runtime_device *device = dispatch->kernel->context->device;
+    runtime_tensor *tensor = &dispatch->tensors[parameter];
+    int64_t bytes = api_tensor_bytes(tensor);
     runtime_place place = {0};
     if (device->vtable->locate == NULL || bytes == 0)
         return CROFT_OK;
     croft_status status = ask_device(call, device, data, &place);
     if (status == CROFT_OK)
-        status = check_place(call, name, &place, byte_offset, bytes);
+        status = check_access(call, name, &place, dispatch->read[parameter],
+                              dispatch->written[parameter]);
+    if (status == CROFT_OK)
+        status = check_range(call, name, &place, byte_offset, bytes);
     tensor->space = place.space;
     tensor->address = place.address + byte_offset;
     return status;

@@ -148,21 +148,20 @@ static ir_access_mode mode_of(const croft_kernel *kernel, const char *name) {
 }
 
 /* Finds and checks where a tensor lies whose type and strides are known to be right. */
-static croft_status place_tensor(api_call *call, const croft_kernel *kernel, const char *name,
-                                 const croft_tensor *given, croft_dispatch *dispatch,
-                                 int parameter) {
-    const runtime_device_vtable *device = kernel->context->device->vtable;
+static croft_status place_tensor(api_call *call, const char *name, const croft_tensor *given,
+                                 croft_dispatch *dispatch, int parameter) {
+    const runtime_device_vtable *device = dispatch->kernel->context->device->vtable;
     runtime_tensor *tensor = &dispatch->tensors[parameter];
     if (device->locate == NULL)
         tensor->address = (uint64_t)(uintptr_t)given->data + given->byte_offset;
-    croft_status status = check_place(call, name, given, tensor, kernel->context);
-    int64_t bytes = api_tensor_bytes(tensor);
+    croft_status status = check_place(call, name, given, tensor, dispatch->kernel->context);
     if (status == CROFT_OK)
-        status =
-            api_memory_place(call, kernel, name, given->data, given->byte_offset, bytes, tensor);
+        status = api_memory_place(call, dispatch, name, given->data, given->byte_offset, parameter);
     if (status == CROFT_OK)
         status = api_tensor_check_alignment(call, name, tensor);
-    return status == CROFT_OK ? api_memory_take(call, dispatch, given, bytes, parameter) : status;
+    return status == CROFT_OK
+               ? api_memory_take(call, dispatch, given, api_tensor_bytes(tensor), parameter)
+               : status;
 }
 
 croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
@@ -185,7 +184,7 @@ croft_status api_tensors_read(api_call *call, const croft_kernel *kernel,
         dispatch->read[i] = mode_of(kernel, bound->name) != IR_OUT;
         status = status == CROFT_OK ? check_strides(call, bound->name, tensor) : status;
         if (status == CROFT_OK)
-            status = place_tensor(call, kernel, bound->name, given, dispatch, i);
+            status = place_tensor(call, bound->name, given, dispatch, i);
         if (status == CROFT_OK && dispatch->written[i] && repeats_elements(tensor))
             status =
                 api_refuse(call, "output-overlap", bound->name, "two indices of it are one element",

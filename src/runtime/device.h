@@ -89,10 +89,12 @@ typedef struct runtime_launch {
 
 /* Where memory lies that a handle stands for. */
 typedef struct runtime_place {
-    uint64_t space;         /* of which the address is one; 0: that of the process */
-    uint64_t address;       /* of its first byte */
-    int64_t bytes;          /* that there are */
-    int64_t part_alignment; /* of the addresses where parts may begin; 1: anywhere */
+    uint64_t space;             /* of which the address is one; 0: that of the process */
+    uint64_t address;           /* of its first byte */
+    int64_t bytes;              /* that there are */
+    int64_t part_alignment;     /* of the addresses where parts may begin; 1: anywhere */
+    bool foreign;               /* of another context than the device's: no launch reaches it */
+    bool read_only, write_only; /* for launches */
 } runtime_place;
 
 enum { RUNTIME_MEMORY_CPU = 1, RUNTIME_MEMORY_CUDA = 2, RUNTIME_MEMORY_OPENCL = 4 };

@@ -45,7 +45,8 @@ void opencl_release(runtime_device *device, void *memory) {
 typedef struct memory_info {
     uint64_t flags;
     size_t bytes, offset;
-    void *host, *whole; /* the buffer of which it is a part; NULL: of none */
+    void *host, *context;
+    void *whole; /* the buffer of which it is a part; NULL: of none */
 } memory_info;
 
 static runtime_status ask(const opencl_device *opencl, void *memory, memory_info *info,
@@ -58,6 +59,7 @@ static runtime_status ask(const opencl_device *opencl, void *memory, memory_info
         {OPENCL_MEMORY_FLAGS, &info->flags, sizeof info->flags},
         {OPENCL_MEMORY_BYTES, &info->bytes, sizeof info->bytes},
         {OPENCL_MEMORY_HOST, &info->host, sizeof info->host},
+        {OPENCL_MEMORY_CONTEXT, &info->context, sizeof info->context},
         {OPENCL_MEMORY_WHOLE, &info->whole, sizeof info->whole},
         {OPENCL_MEMORY_OFFSET, &info->offset, sizeof info->offset},
     };
@@ -83,6 +85,9 @@ runtime_status opencl_locate(runtime_device *device, void *memory, runtime_place
     if (status != RUNTIME_OK)
         return status;
     place->bytes = info.bytes < INT64_MAX ? (int64_t)info.bytes : INT64_MAX;
+    place->foreign = info.context != opencl->context;
+    place->read_only = (info.flags & OPENCL_MEMORY_READ_ONLY) != 0;
+    place->write_only = (info.flags & OPENCL_MEMORY_WRITE_ONLY) != 0;
     if ((info.flags & OPENCL_MEMORY_USES_HOST) != 0 && info.host != NULL) {
         place->address = (uint64_t)(uintptr_t)info.host;
         return RUNTIME_OK;

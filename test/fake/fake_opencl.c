@@ -27,6 +27,7 @@ typedef struct object {
 
 typedef struct memory_object {
     object head;
+    void *context;
     struct memory_object *whole;
     size_t offset, bytes;
     int references;
@@ -308,12 +309,16 @@ FUNCTION int clFlush(void *queue) {
 
 /* ---- memory ---- */
 
-static memory_object *new_memory(memory_object *whole, size_t offset, size_t bytes) {
+static memory_object *new_memory(void *context, memory_object *whole, size_t offset, size_t bytes) {
     memory_object *memory = calloc(1, sizeof *memory);
     if (memory == NULL)
         return NULL;
-    *memory = (memory_object){
-        .head = {table, 0}, .whole = whole, .offset = offset, .bytes = bytes, .references = 1};
+    *memory = (memory_object){.head = {table, 0},
+                              .context = context,
+                              .whole = whole,
+                              .offset = offset,
+                              .bytes = bytes,
+                              .references = 1};
     if (whole != NULL)
         memory->data = whole->data + offset;
     else if (bytes < ((size_t)1 << 20))
@@ -331,7 +336,7 @@ FUNCTION void *clCreateBuffer(void *context, uint64_t flags, size_t bytes, void 
     if (fake_opencl.live_bytes > fake_opencl.bytes_peak)
         fake_opencl.bytes_peak = fake_opencl.live_bytes;
     pthread_mutex_unlock(&lock);
-    return new_memory(NULL, 0, bytes);
+    return new_memory(context, NULL, 0, bytes);
 }
 
 FUNCTION void *clCreateSubBuffer(void *buffer, uint64_t flags, uint32_t kind, const void *region,
@@ -343,7 +348,7 @@ FUNCTION void *clCreateSubBuffer(void *buffer, uint64_t flags, uint32_t kind, co
     rule(origin[1] > 0 && origin[0] + origin[1] <= whole->bytes, "a part outside");
     rule(origin[0] % 128 == 0, "a part that is not aligned");
     add(&fake_opencl.live_memories, 1);
-    return new_memory(whole, origin[0], origin[1]);
+    return new_memory(whole->context, whole, origin[0], origin[1]);
 }
 
 FUNCTION int clRetainMemObject(void *memory) {
@@ -384,6 +389,8 @@ FUNCTION int clGetMemObjectInfo(void *asked, uint32_t what, size_t size, void *v
         return give(&memory->bytes, sizeof memory->bytes, size, value, full);
     case 0x1103:
         return give(&host, sizeof host, size, value, full);
+    case 0x1106:
+        return give(&memory->context, sizeof memory->context, size, value, full);
     case 0x1107:
         return give(&memory->whole, sizeof memory->whole, size, value, full);
     case 0x1108:

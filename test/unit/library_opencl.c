@@ -79,11 +79,15 @@ static void open_caller(caller *c) {
     assert_int_equal(error, 0);
 }
 
-static void *buffer(session *s, size_t bytes) {
+static void *buffer_of(const session *s, void *context, uint64_t flags, size_t bytes) {
     int error = 0;
-    void *made = s->c.buffer_create(s->c.context, 1, bytes, NULL, &error);
+    void *made = s->c.buffer_create(context, flags, bytes, NULL, &error);
     assert_int_equal(error, 0);
     return made;
+}
+
+static void *buffer(const session *s, size_t bytes) {
+    return buffer_of(s, s->c.context, 1, bytes);
 }
 
 static void on_device(matrix *m, void *data, uint64_t offset) {
@@ -288,14 +292,14 @@ static void buffers_of_host_memory_begin_where_that_does(void **state) {
 
 /* ---- what is refused ---- */
 
-static void expect_refused(session *s, const char *slug) {
+static void expect_refused(session *s, const char *text) {
     croft_dispatch *dispatch = NULL;
     s->findings = NULL;
     assert_int_equal(prepare_pair(s->kernel, &s->from, &s->to, &dispatch, &s->findings),
                      CROFT_REJECTED);
     assert_null(dispatch);
-    if (strstr(croft_diagnostics_text(s->findings), slug) == NULL)
-        fail_msg("%s is not in: %s", slug, croft_diagnostics_text(s->findings));
+    if (strstr(croft_diagnostics_text(s->findings), text) == NULL)
+        fail_msg("%s is not in: %s", text, croft_diagnostics_text(s->findings));
     croft_diagnostics_free(s->findings);
 }
 
@@ -305,11 +309,12 @@ static void tensors_that_cannot_lie_so_are_refused(void **state) {
     on_device(&s->from, s->x, 4);
     expect_refused(s, "tensor-alignment");
     on_device(&s->from, s->x, 4 * SHIFT);
-    expect_refused(s, "tensor-range");
+    expect_refused(s, "[tensor-range]\n  found: a buffer of 13392 bytes\n"
+                      "  expected: 5200 bytes from 16384 on\n");
     on_device(&s->from, s->x, UINT64_MAX - 127);
     expect_refused(s, "tensor-range");
     on_device(&s->from, s->x, 3 * SHIFT - 128); /* begins inside, ends behind the end */
-    expect_refused(s, "tensor-range");
+    expect_refused(s, "  expected: 5200 bytes from 12160 on\n");
     on_device(&s->from, NULL, 0);
     expect_refused(s, "argument-value");
     on_device(&s->from, s->x, 0);
@@ -317,6 +322,44 @@ static void tensors_that_cannot_lie_so_are_refused(void **state) {
     expect_refused(s, "tensor-device");
     s->from.tensor.device_type = CROFT_ON_CUDA;
     expect_refused(s, "tensor-device");
+    close_session(s);
+}
+
+/* Implementations take them, and compute what they like. */
+static void buffers_that_launches_may_not_use_so_are_refused(void **state) {
+    (void)state;
+    enum { WRITE_ONLY = 2, READ_ONLY = 4 };
+    session *s = open_session(SCALE);
+    int error = 0;
+    void *other = s->c.context_create(NULL, 1, &s->c.device, NULL, NULL, &error);
+    assert_int_equal(error, 0);
+    void *foreign = buffer_of(s, other, 1, sizeof s->in);
+    void *fixed = buffer_of(s, s->c.context, READ_ONLY, sizeof s->in);
+    void *blind = buffer_of(s, s->c.context, WRITE_ONLY, sizeof s->in);
+    on_device(&s->to, foreign, 0);
+    expect_refused(s, "y: its buffer is of another cl_context [tensor-device]");
+    on_device(&s->to, fixed, 0);
+    expect_refused(s, "y: its buffer is not for launches to write [tensor-access]\n"
+                      "  found: CL_MEM_READ_ONLY\n  expected: CL_MEM_READ_WRITE");
+    on_device(&s->to, blind, 0);
+    on_device(&s->from, blind, 0);
+    expect_refused(s, "x: its buffer is not for launches to read [tensor-access]");
+    on_device(&s->from, fixed, 0);
+    write_input(s, fixed, 0);
+    croft_dispatch *dispatch = prepare(s); /* each as it may be used */
+    launch(s, dispatch, NULL);
+    read_output(s, blind, 0);
+    is_scaled(s);
+    void *data[2] = {s->x, fixed};
+    const croft_launch_options options = {.size = sizeof options, .data = data};
+    assert_int_equal(croft_launch(dispatch, &options, &s->findings), CROFT_REJECTED);
+    assert_non_null(strstr(croft_diagnostics_text(s->findings), "tensor-access"));
+    croft_diagnostics_free(s->findings);
+    croft_dispatch_free(dispatch);
+    s->c.memory_release(foreign);
+    s->c.memory_release(fixed);
+    s->c.memory_release(blind);
+    s->c.context_release(other);
     close_session(s);
 }
 
@@ -387,6 +430,7 @@ int main(void) {
         cmocka_unit_test(no_rows_need_no_buffer),
         cmocka_unit_test(buffers_of_host_memory_begin_where_that_does),
         cmocka_unit_test(tensors_that_cannot_lie_so_are_refused),
+        cmocka_unit_test(buffers_that_launches_may_not_use_so_are_refused),
         cmocka_unit_test(bytes_that_are_anothers_are_seen_through_handles),
         cmocka_unit_test(contexts_that_cannot_be_are_refused),
         cmocka_unit_test(the_environment_names_the_library),

@@ -175,6 +175,7 @@ static void places_are_those_of_the_whole(void **state) {
     assert_int_equal(whole.address, 0);
     assert_int_equal(whole.bytes, 4096);
     assert_int_equal(whole.part_alignment, 128);
+    assert_false(whole.foreign || whole.read_only || whole.write_only);
     assert_int_equal(v->part(s.f->device, s.memory[0], 1024, 2048, &part, &s.f->report),
                      RUNTIME_OK);
     assert_int_equal(v->part(s.f->device, part, 512, 0, &inner, &s.f->report), RUNTIME_OK);
