@@ -133,6 +133,9 @@ typedef struct croft_config {
     void *opencl_context, *opencl_device;
     int device_index; /* CUDA: the driver's ordinal. OpenCL: of the devices that have what kernels
                          need, GPUs first; 0 beside one of the caller. cpu: 0 */
+    /* Where to put why there is no context: what was looked for, what a device lacks, what cannot
+     * be meant. They are the caller's to free. NULL: nobody asks. */
+    croft_diagnostics **findings;
 } croft_config;
 
 /* Sets those that are NULL from PATH, TMPDIR, CROFT_COMPILER, CROFT_CUDA_DRIVER, CROFT_NVRTC,
@@ -144,7 +147,7 @@ typedef struct croft_context croft_context;
 
 /* NULL config: all defaults. No thread and no compiler is started here; the driver of a device is
  * opened. CROFT_MISUSE where the library is another version than the header, or the device or the
- * machine has an unknown name. */
+ * machine has an unknown name. On failure the config's `findings` say why. */
 #define croft_context_create(config, context)                                                      \
     croft_context_create_for(CROFT_VERSION, (config), (context))
 CROFT_API croft_status croft_context_create_for(int version, const croft_config *config,

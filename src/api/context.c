@@ -80,16 +80,28 @@ void croft_config_from_environment(croft_config *given) {
     (void)api_struct_write(&config, sizeof config, given);
 }
 
-static bool read_config(const croft_config *given, croft_config *config) {
-    *config = (croft_config){0};
-    if (!api_struct_read(given, config, sizeof *config))
-        return false;
+static bool is_device(const char *name) {
+    bool known = false;
+    for (int i = 0; runtime_device_name(i) != NULL; i++)
+        known = known || strcmp(runtime_device_name(i), name) == 0;
+    return known;
+}
+
+/* What no caller can mean; NULL: nothing. */
+static const char *misused(const croft_config *config) {
+    if (config->device != NULL && !is_device(config->device))
+        return "device: there is none of this name";
+    if (config->machine != NULL && machine_find(config->machine) == NULL)
+        return "machine: there is none of this name";
+    if (config->threads < 0 || config->threads > RUNTIME_TEAM_LIMIT)
+        return "threads: below 0, or more than there can be";
+    if (config->cache_bytes < 0)
+        return "cache_bytes: below 0";
     if ((config->opencl_context != NULL) != (config->opencl_device != NULL))
-        return false;
+        return "opencl_context, opencl_device: the one without the other";
     if (config->device_index < 0 || (config->device_index > 0 && config->opencl_device != NULL))
-        return false;
-    return config->threads >= 0 && config->threads <= RUNTIME_TEAM_LIMIT &&
-           config->cache_bytes >= 0;
+        return "device_index: below 0, or beside opencl_device";
+    return NULL;
 }
 
 /* Texts that the devices read later on. Unwinds where memory ends. */
@@ -114,12 +126,6 @@ static croft_status make_cache(croft_context *context, const croft_config *confi
 
 static croft_status open_device(croft_context *context, const croft_config *config) {
     const char *name = config->device != NULL ? config->device : runtime_device_name(0);
-    bool known = false;
-    for (int i = 0; runtime_device_name(i) != NULL; i++)
-        known = known || strcmp(runtime_device_name(i), name) == 0;
-    context->machine = config->machine != NULL ? machine_find(config->machine) : NULL;
-    if (!known || (config->machine != NULL && context->machine == NULL))
-        return CROFT_MISUSE;
     context->device_index = config->device_index;
     runtime_devices_config devices = {
         .index = config->device_index,
@@ -139,38 +145,48 @@ static croft_status open_device(croft_context *context, const croft_config *conf
     runtime_report report;
     runtime_status status = runtime_device_open(name, context->allocator, &devices,
                                                 &context->device, &context->runs_on, &report);
-    if (context->machine == NULL)
-        context->machine = context->runs_on;
-    return status == RUNTIME_OK          ? CROFT_OK
-           : status == RUNTIME_NO_MEMORY ? CROFT_OUT_OF_MEMORY
-                                         : CROFT_NO_DEVICE;
+    context->machine = config->machine != NULL ? machine_find(config->machine) : context->runs_on;
+    if (status == RUNTIME_OK)
+        return CROFT_OK;
+    if (status == RUNTIME_NO_MEMORY)
+        return CROFT_OUT_OF_MEMORY;
+    if (config->findings != NULL)
+        *config->findings = api_findings_of(context->allocator, "no-device", report.text);
+    return CROFT_NO_DEVICE;
+}
+
+/* What it has made when it fails goes with the context. */
+static croft_status fill_context(croft_context *context, croft_config *config) {
+    base_arena_init(&context->texts, context->allocator, &context->exhausted);
+    if (setjmp(context->exhausted) != 0)
+        return CROFT_OUT_OF_MEMORY;
+    copy_texts(context, config);
+    context->texts.exhausted = NULL;
+    croft_status status = make_cache(context, config);
+    return status == CROFT_OK ? open_device(context, config) : status;
 }
 
 croft_status croft_context_create_for(int version, const croft_config *given,
                                       croft_context **made) {
-    croft_config config;
+    croft_config config = {0};
     if (made == NULL)
         return CROFT_MISUSE;
     *made = NULL;
-    if (version / 1000 != CROFT_VERSION / 1000 || !read_config(given, &config))
+    if (version / 1000 != CROFT_VERSION / 1000 || !api_struct_read(given, &config, sizeof config))
         return CROFT_MISUSE;
+    if (config.findings != NULL)
+        *config.findings = NULL;
     base_allocator allocator = config.resize != NULL
                                    ? (base_allocator){config.resize, config.resize_context}
                                    : base_allocator_default();
+    const char *reason = misused(&config);
+    if (reason != NULL)
+        return api_misuse_early(&allocator, config.findings, reason);
     croft_context *context = api_allocate(allocator, sizeof *context);
     if (context == NULL)
         return CROFT_OUT_OF_MEMORY;
     context->allocator = allocator;
-    base_arena_init(&context->texts, allocator, &context->exhausted);
-    if (setjmp(context->exhausted) != 0) {
-        croft_context_free(context);
-        return CROFT_OUT_OF_MEMORY;
-    }
-    copy_texts(context, &config);
-    context->texts.exhausted = NULL;
-    croft_status status = make_cache(context, &config);
-    if (status == CROFT_OK)
-        status = open_device(context, &config);
+    croft_status status = fill_context(context, &config);
     if (status == CROFT_OK)
         *made = context;
     else

@@ -254,8 +254,6 @@ static void misuse_is_told(void **state) {
     session s = {0};
     croft_config config = {.size = 3};
     assert_int_equal(croft_context_create(&config, &s.context), CROFT_MISUSE);
-    config = (croft_config){.size = sizeof config, .device = "toaster"};
-    assert_int_equal(croft_context_create(&config, &s.context), CROFT_MISUSE);
     assert_int_equal(croft_context_create_for(CROFT_VERSION + 1000, NULL, &s.context),
                      CROFT_MISUSE);
     assert_int_equal(croft_launch(NULL, NULL, NULL), CROFT_MISUSE);
@@ -270,6 +268,62 @@ static void assert_misuse(session *s, croft_status status, const char *words) {
         fail_msg("`%s` is not in `%s`", words, one.message);
     croft_diagnostics_free(s->findings);
     s->findings = NULL;
+}
+
+static void a_config_that_cannot_be_meant_is_told(void **state) {
+    (void)state;
+    session s = {0};
+    int there = 0;
+    const struct {
+        croft_config config;
+        const char *words;
+    } cases[] = {
+        {{.device = "toaster"}, "device: there is none"},
+        {{.machine = "sm_1"}, "machine: there is none"},
+        {{.threads = -1}, "threads: below 0"},
+        {{.threads = 257}, "threads: below 0, or more"},
+        {{.cache_bytes = -1}, "cache_bytes: below 0"},
+        {{.device = "opencl", .opencl_context = &there}, "the one without the other"},
+        {{.device = "opencl", .opencl_device = &there}, "the one without the other"},
+        {{.device = "opencl", .device_index = -1}, "device_index: below 0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        croft_config config = cases[i].config;
+        config.size = sizeof config;
+        config.findings = &s.findings;
+        assert_misuse(&s, croft_context_create(&config, &s.context), cases[i].words);
+        assert_null(s.context);
+        config.findings = NULL; /* nobody asks */
+        assert_int_equal(croft_context_create(&config, &s.context), CROFT_MISUSE);
+    }
+}
+
+/* The findings are of the config's memory, and say what was looked for. */
+static void why_there_is_no_device_is_told(void **state) {
+    (void)state;
+    meter memory = {0};
+    session s = {0};
+    croft_config config = {.size = sizeof config,
+                           .device = "opencl",
+                           .opencl_library = "/nowhere/libOpenCL.so.1",
+                           .resize = metered,
+                           .resize_context = &memory,
+                           .findings = &s.findings};
+    croft_diagnostic one = {.size = sizeof one};
+    assert_int_equal(croft_context_create(&config, &s.context), CROFT_NO_DEVICE);
+    assert_null(s.context);
+    assert_int_equal(croft_diagnostics_at(s.findings, 0, &one), CROFT_OK);
+    assert_string_equal(one.slug, "no-device");
+    assert_non_null(strstr(one.message, "no OpenCL; looked for\n  /nowhere/libOpenCL.so.1: "));
+    assert_true(memory.held > 0);
+    croft_diagnostics_free(s.findings);
+    assert_int_equal(memory.held, 0);
+    config.device = "cpu";
+    s.findings = (croft_diagnostics *)&memory; /* what was there before is not read */
+    assert_int_equal(croft_context_create(&config, &s.context), CROFT_OK);
+    assert_null(s.findings);
+    croft_context_free(s.context);
+    assert_int_equal(memory.held, 0);
 }
 
 static croft_status prepare_one(session *s, croft_argument argument) {
@@ -391,6 +445,8 @@ int main(void) {
         cmocka_unit_test(tensors_that_no_launch_could_take_are_refused),
         cmocka_unit_test(no_rows_are_a_launch_of_nothing),
         cmocka_unit_test(misuse_is_told),
+        cmocka_unit_test(a_config_that_cannot_be_meant_is_told),
+        cmocka_unit_test(why_there_is_no_device_is_told),
         cmocka_unit_test(misuse_of_objects_has_a_finding),
         cmocka_unit_test(misuse_of_arguments_has_a_finding),
         cmocka_unit_test(misuse_of_launches_has_a_finding),

@@ -382,21 +382,6 @@ static void bytes_that_are_anothers_are_seen_through_handles(void **state) {
     close_session(s);
 }
 
-static void contexts_that_cannot_be_are_refused(void **state) {
-    (void)state;
-    int there = 0;
-    croft_context *context = NULL;
-    croft_config config = {.size = sizeof config, .device = "opencl", .opencl_context = &there};
-    assert_int_equal(croft_context_create(&config, &context), CROFT_MISUSE);
-    config.opencl_context = NULL;
-    config.opencl_device = &there;
-    assert_int_equal(croft_context_create(&config, &context), CROFT_MISUSE);
-    config.opencl_device = NULL;
-    config.opencl_library = "/nowhere/libOpenCL.so.1";
-    assert_int_equal(croft_context_create(&config, &context), CROFT_NO_DEVICE);
-    assert_null(context);
-}
-
 static void the_environment_names_the_library(void **state) {
     (void)state;
     const char *before = library();
@@ -432,7 +417,6 @@ int main(void) {
         cmocka_unit_test(tensors_that_cannot_lie_so_are_refused),
         cmocka_unit_test(buffers_that_launches_may_not_use_so_are_refused),
         cmocka_unit_test(bytes_that_are_anothers_are_seen_through_handles),
-        cmocka_unit_test(contexts_that_cannot_be_are_refused),
         cmocka_unit_test(the_environment_names_the_library),
     };
     static runtime_opencl_system found;
