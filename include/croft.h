@@ -129,7 +129,7 @@ typedef struct croft_config {
     const char *opencl_library;
     /* cl_context and cl_device_id of the caller, from the same library; they outlive the context.
      * Both or neither. NULL: the first GPU that has what kernels need (docs/targets.md), else the
-     * first device, and a context of its own. */
+     * first device that does, and a context of its own (croft_context_opencl). */
     void *opencl_context, *opencl_device;
     int device_index; /* CUDA: the driver's ordinal. OpenCL: of the devices that have what kernels
                          need, GPUs first; 0 beside one of the caller. cpu: 0 */
@@ -157,6 +157,19 @@ CROFT_API void croft_context_free(croft_context *context);
 /* What the context does without since it was created or asked last, each told once: programs that
  * are compiled and cannot be kept (slug `no-cache`). NULL findings: nothing. */
 CROFT_API croft_status croft_context_findings(croft_context *context, croft_diagnostics **findings);
+
+/* What a context of the device `opencl` works with: those of its config, or its own. */
+typedef struct croft_opencl_handles {
+    size_t size;         /* in: sizeof(croft_opencl_handles) */
+    void *context;       /* cl_context: its buffers can be tensors */
+    void *device;        /* cl_device_id */
+    void *queue;         /* cl_command_queue, in order; launches without a stream are on it */
+    const char *library; /* that was opened, and by whose functions the handles are used */
+} croft_opencl_handles;
+
+/* They live until the context is freed. CROFT_MISUSE where it is of another device. */
+CROFT_API croft_status croft_context_opencl(const croft_context *context,
+                                            croft_opencl_handles *handles);
 
 /* ---- kernels ---- */
 typedef struct croft_source {

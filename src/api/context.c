@@ -204,6 +204,17 @@ void croft_context_free(croft_context *context) {
     api_release(context->allocator, context, sizeof *context);
 }
 
+croft_status croft_context_opencl(const croft_context *context, croft_opencl_handles *given) {
+    if (context == NULL || context->device->vtable->memory != RUNTIME_MEMORY_OPENCL)
+        return CROFT_MISUSE;
+    const runtime_opencl_handles known = runtime_opencl_handles_of(context->device);
+    const croft_opencl_handles handles = {.context = known.context,
+                                          .device = known.device,
+                                          .queue = known.queue,
+                                          .library = known.library};
+    return api_struct_write(&handles, sizeof handles, given) ? CROFT_OK : CROFT_MISUSE;
+}
+
 croft_status croft_context_findings(croft_context *context, croft_diagnostics **findings) {
     if (findings != NULL)
         *findings = NULL;

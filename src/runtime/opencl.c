@@ -122,6 +122,14 @@ const runtime_opencl_facts *runtime_opencl_facts_of(const runtime_device *device
     return &((const opencl_device *)device)->facts;
 }
 
+runtime_opencl_handles runtime_opencl_handles_of(const runtime_device *device) {
+    const opencl_device *opencl = (const opencl_device *)device;
+    return (runtime_opencl_handles){.context = opencl->context,
+                                    .device = opencl->handle,
+                                    .queue = opencl->queue,
+                                    .library = opencl->library.path};
+}
+
 void runtime_opencl_look(const runtime_opencl_config *config, runtime_opencl_system *system) {
     opencl_library library;
     opencl_found found[RUNTIME_OPENCL_DEVICES_LIMIT];

@@ -72,7 +72,15 @@ void runtime_opencl_look(const runtime_opencl_config *config, runtime_opencl_sys
 runtime_status runtime_opencl_create(base_allocator allocator, const runtime_opencl_config *config,
                                      runtime_device **device, runtime_report *report);
 
+/* What a device works with: the caller's, or its own. They live as long as it. */
+typedef struct runtime_opencl_handles {
+    void *context, *device; /* cl_context, cl_device_id */
+    void *queue;            /* its own, in order, of copies and of launches without a stream */
+    const char *library;    /* that was opened */
+} runtime_opencl_handles;
+
 /* Of a device that runtime_opencl_create made. */
 const runtime_opencl_facts *runtime_opencl_facts_of(const runtime_device *device);
+runtime_opencl_handles runtime_opencl_handles_of(const runtime_device *device);
 
 #endif

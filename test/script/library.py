@@ -57,6 +57,25 @@ def check_example(name, text, printed):
             check(f"needs_no_compiler_{kind}", status == 0 and text == printed, text)
 
 
+def check_opencl_example(text, printed):
+    """Against the real header where it is installed. A machine without a device is told so."""
+    source, program = FOLDER / "shares.c", FOLDER / "shares"
+    source.write_text(text)
+    status, text = run("gcc", "-std=c11", *WARNINGS, f"-I{ROOT}/include",
+                       f"-idirafter{ROOT}/test/fake", source, "-o", program, f"-L{BUILD}",
+                       "-lcroft", f"-Wl,-rpath,{BUILD}", "-l:libOpenCL.so.1")
+    if "cannot find -l:libOpenCL.so.1" in text:
+        return print("skip shares: no libOpenCL.so.1 is installed")
+    check("builds_shares", status == 0, text)
+    status, text = run(program, cwd=FOLDER)
+    if status == 1 and "has no platform" in text:
+        return print(f"skip shares: {text}")
+    check("runs_shares", status == 0 and text == printed, text)
+    status, text = run(program, cwd=FOLDER, env={"CROFT_OPENCL_LIBRARY": "/nowhere/lib.so"})
+    told = text.startswith("no device\n") and "/nowhere/lib.so: cannot open" in text
+    return check("says_why_shares", status == 1 and told, text)
+
+
 def main():
     library = BUILD / "libcroft.so"
     status, text = run("ldd", library)
@@ -97,9 +116,13 @@ def main():
 
     printed = {"softmax": "0.01\n", "layouts": "slot 1 of lane 4\nshuffles\n(32,2):(2,1)\n"}
     examples = programs_of("docs/library.md")
-    check("has_these_examples", len(examples) == len(printed), f"{len(examples)}")
+    on_opencl = [example for example in examples if "#include <CL/cl.h>" in example]
+    examples = [example for example in examples if example not in on_opencl]
+    check("has_these_examples", len(examples) == len(printed) and len(on_opencl) == 1,
+          f"{len(examples)}, {len(on_opencl)} on OpenCL")
     for name, example in zip(printed, examples):
         check_example(name, example, printed[name])
+    check_opencl_example(on_opencl[0], "0.01\n")
     sys.exit(failures > 0)
 
 

@@ -257,6 +257,11 @@ static void misuse_is_told(void **state) {
     assert_int_equal(croft_context_create_for(CROFT_VERSION + 1000, NULL, &s.context),
                      CROFT_MISUSE);
     assert_int_equal(croft_launch(NULL, NULL, NULL), CROFT_MISUSE);
+    croft_opencl_handles handles = {.size = sizeof handles};
+    assert_int_equal(croft_context_opencl(NULL, &handles), CROFT_MISUSE);
+    assert_int_equal(croft_context_create(NULL, &s.context), CROFT_OK); /* of the cpu */
+    assert_int_equal(croft_context_opencl(s.context, &handles), CROFT_MISUSE);
+    croft_context_free(s.context);
 }
 
 static void assert_misuse(session *s, croft_status status, const char *words) {

@@ -257,6 +257,42 @@ static void launches_go_on_a_callers_queue_and_to_other_buffers(void **state) {
     close_session(s);
 }
 
+/* Its cl_context is for buffers of a caller who has none, its queue for their copies. */
+static void a_context_of_its_own_gives_what_buffers_are_made_with(void **state) {
+    (void)state;
+    session *s = open_session(SCALE);
+    croft_context *own = NULL;
+    croft_kernel *kernel = NULL;
+    croft_opencl_handles handles = {.size = sizeof handles}, given = {.size = sizeof given};
+    const croft_config config = {
+        .size = sizeof config, .device = "opencl", .opencl_library = library()};
+    assert_int_equal(croft_context_opencl(s->context, &given), CROFT_OK);
+    assert_ptr_equal(given.context, s->c.context);
+    assert_ptr_equal(given.device, s->c.device);
+    assert_ptr_not_equal(given.queue, s->c.queue);
+    assert_int_equal(croft_context_create(&config, &own), CROFT_OK);
+    assert_int_equal(croft_context_opencl(own, &handles), CROFT_OK);
+    assert_ptr_not_equal(handles.context, given.context);
+    assert_string_equal(handles.library, given.library);
+    assert_int_equal(compile_text(own, SCALE, &kernel, NULL), CROFT_OK);
+    void *memory = buffer_of(s, handles.context, 1, sizeof s->in);
+    on_device(&s->from, memory, 0);
+    on_device(&s->to, memory, 0);
+    assert_int_equal(s->c.write(handles.queue, memory, 1, 0, sizeof s->in, s->in, 0, NULL, NULL),
+                     0);
+    croft_dispatch *dispatch = NULL;
+    assert_int_equal(prepare_pair(kernel, &s->from, &s->to, &dispatch, NULL), CROFT_OK);
+    launch(s, dispatch, NULL);
+    assert_int_equal(s->c.read(handles.queue, memory, 1, 0, sizeof s->out, s->out, 0, NULL, NULL),
+                     0);
+    is_scaled(s);
+    croft_dispatch_free(dispatch);
+    s->c.memory_release(memory);
+    croft_kernel_free(kernel);
+    croft_context_free(own);
+    close_session(s);
+}
+
 static void no_rows_need_no_buffer(void **state) {
     (void)state;
     session *s = open_session(SCALE);
@@ -412,6 +448,7 @@ int main(void) {
         cmocka_unit_test(two_halves_of_one_buffer_are_two_tensors),
         cmocka_unit_test(an_output_may_be_an_input),
         cmocka_unit_test(launches_go_on_a_callers_queue_and_to_other_buffers),
+        cmocka_unit_test(a_context_of_its_own_gives_what_buffers_are_made_with),
         cmocka_unit_test(no_rows_need_no_buffer),
         cmocka_unit_test(buffers_of_host_memory_begin_where_that_does),
         cmocka_unit_test(tensors_that_cannot_lie_so_are_refused),
