@@ -136,6 +136,13 @@ def main():
         elif path.exists():
             shutil.copy(path, COPY / name)
     commands = follow(PAGE.read_text())
+    written = re.findall(r"^```c file=(\S+\.[ch])$", PAGE.read_text(), re.MULTILINE)
+    style = f"--style=file:{command.ROOT}/.clang-format"
+    formatted = subprocess.run(["clang-format", style, "--dry-run", "-Werror", *written], cwd=COPY,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               check=False)
+    command.case("the_files_are_formatted", written and formatted.returncode == 0,
+                 formatted.stdout)
     done = subprocess.run(["sh", "-ec", commands], cwd=COPY, stdout=subprocess.PIPE, env=os.environ,
                           stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     command.case("the_page_builds_and_runs", done.returncode == 0, done.stdout[-3000:])
@@ -145,6 +152,11 @@ def main():
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         command.case("what_it_refuses_is_said", refused.returncode == 3 and
                      "the language has no elements of 16 bits" in refused.stdout, refused.stdout)
+        words = ["run", "examples/softmax.croft", "x=ones:2x8", "--target", "toy"]
+        refused = subprocess.run([COPY / "build" / "croft", *words], cwd=COPY, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        command.case("that_nothing_runs_it_is_said", refused.returncode == 2 and
+                     "target toy: no device here runs it" in refused.stdout, refused.stdout)
         for name, sizes, _, more in KERNELS:
             check_kernel(name, sizes, more)
     command.finish()
