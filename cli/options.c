@@ -308,6 +308,23 @@ static bool refuse_elsewhere(const cli_options *options, const option_row *row) 
     return usage_error(options, "option-use", message, row->word);
 }
 
+/* Options that mean something to some targets. */
+static bool check_target(const cli_options *options, bool runs) {
+    const char *target = options->target != NULL ? options->target : "";
+    bool opencl = strcmp(target, "opencl") == 0, device = opencl || strcmp(target, "cuda") == 0;
+    if (options->repeat > 0 && (!runs || !device))
+        return usage_error(options, "option-use",
+                           "the option belongs to run --target cuda or opencl", "--repeat");
+    if (options->offset > 0 && opencl)
+        return usage_error(options, "option-use", "buffers of OpenCL have no place for it",
+                           "--offset");
+    if (options->opencl_library != NULL && runs && !opencl)
+        return usage_error(options, "option-use",
+                           "the option belongs to run --target opencl and devices",
+                           "--opencl-library");
+    return true;
+}
+
 /* Options that mean nothing to this command, or nothing without another option. */
 static bool check_command(const cli_options *options) {
     const char *command = options->command != NULL ? options->command : "";
@@ -323,15 +340,7 @@ static bool check_command(const cli_options *options) {
                            "--format");
     if (options->tolerance > 0 && !options->check)
         return usage_error(options, "option-use", "the option needs --check", "--tol");
-    const char *target = options->target != NULL ? options->target : "";
-    bool handles = strcmp(target, "opencl") == 0, device = handles || strcmp(target, "cuda") == 0;
-    if (options->repeat > 0 && (strcmp(command, "run") != 0 || !device))
-        return usage_error(options, "option-use",
-                           "the option belongs to run --target cuda or opencl", "--repeat");
-    if (options->offset > 0 && handles)
-        return usage_error(options, "option-use", "buffers of OpenCL have no place for it",
-                           "--offset");
-    return true;
+    return check_target(options, strcmp(command, "run") == 0);
 }
 
 static bool is_json_format(const char *format) {

@@ -469,6 +469,13 @@ static int run_on_device(const cli_options *options, run_state *run) {
     return status;
 }
 
+static bool has_machines(const char *target) {
+    bool found = false;
+    for (int i = 0; machine_at(i) != NULL; i++)
+        found = found || strcmp(machine_at(i)->target, target) == 0;
+    return found;
+}
+
 int cli_run(const cli_options *options) {
     const char *target = options->target != NULL ? options->target : "cpu";
     run_state run = {.reference_only = strcmp(target, "reference") == 0,
@@ -476,7 +483,9 @@ int cli_run(const cli_options *options) {
     bool device = strcmp(target, "cuda") == 0 || strcmp(target, "opencl") == 0;
     if (!run.reference_only && !run.simulated && !device && strcmp(target, "cpu") != 0)
         return cli_refuse(options, CLI_EXIT_USAGE, "unknown-target",
-                          "targets are cpu, cuda, opencl, sim, reference", "unknown target: %.200s",
+                          "targets are cpu, cuda, opencl, sim, reference",
+                          has_machines(target) ? "target %.200s: no device here runs it"
+                                               : "unknown target: %.200s",
                           target);
     if (cli_is_ir_text(options->file) && run.simulated)
         return cli_simulate_file(options);

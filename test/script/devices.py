@@ -246,6 +246,10 @@ def runs_opencl():
     command.case("an_option_goes_before_the_environment", run.code == 0, run)
     run = croft(*words, "--offset", 1, opencl_does="copy")
     command.case("buffers_are_not_moved", run.code == 2 and "--offset" in run.err, run)
+    run = croft(*SOFTMAX[:-2], f"y={y}", "--opencl-library", LOADER)
+    command.case("the_library_is_of_the_target",
+                 run.code == 2 and "run --target opencl and devices: --opencl-library" in run.err,
+                 run)
     run = croft("plan", "examples/softmax.croft", "N=8", "--opencl-library", LOADER)
     command.case("the_library_belongs_to_what_opens_it",
                  run.code == 2 and "run and devices: --opencl-library" in run.err, run)
