@@ -74,6 +74,22 @@ typedef struct api_part {
     int64_t bytes;
 } api_part;
 
+/* Where a tensor of a dispatch may lie. */
+typedef struct api_place {
+    int parameter;
+    int64_t bytes;   /* 0: it has no elements */
+    uint64_t needed; /* the bits of its address that have to be 0 */
+    /* As much of its alignment as any condition could tell: up to `told`, a power of two, of which
+     * and of the address when this was prepared `begins` is the lowest bit. */
+    uint64_t told, begins;
+} api_place;
+
+/* An output and another tensor, by number of their places. */
+typedef struct api_pair {
+    int output, other;
+    bool one; /* the output lies in it; else they share nothing */
+} api_pair;
+
 struct croft_dispatch {
     croft_kernel *kernel;
     const api_variant *variant;
@@ -84,12 +100,16 @@ struct croft_dispatch {
     api_part parts[API_PARAMETERS_LIMIT]; /* by parameter */
     void *pointers[API_PARAMETERS_LIMIT]; /* of tensors, those of the workspace last */
     int own_pointers;                     /* of the caller */
+    api_place *places;                    /* of these; NULL: where memory is a handle */
+    api_pair *pairs;
+    int pair_count, pair_capacity;
     int64_t *words;
     runtime_size *sizes; /* of the launches behind the first */
     runtime_launch launch;
     void **workspace; /* memory of the device, by tensor behind the kernel's own */
     int64_t *workspace_bytes;
     int workspace_count;
+    int64_t group_workspace_bytes; /* of launch.workspace */
     uint64_t
         *counts; /* where faults are counted in memory of a device: theirs, copied. NULL else */
     runtime_lock lock; /* launches that share a workspace */
@@ -123,6 +143,9 @@ croft_status api_misuse_early(const base_allocator *allocator, croft_diagnostics
                               const char *message);
 /* The status of a compilation, whose findings are handed to the caller at once. Does not unwind. */
 croft_status api_compiled_status(api_call *call, const compile_result *compiled);
+/* The same without a call. */
+croft_status api_report_status(base_allocator allocator, croft_diagnostics **findings,
+                               const runtime_report *report, runtime_status status);
 /* The status of a call of the runtime, whose report is handed to the caller as a finding where it
  * failed. Does not unwind. */
 croft_status api_runtime_status(api_call *call, const runtime_report *report,
@@ -156,8 +179,32 @@ croft_status api_tensor_check_alignment(api_call *call, const char *name,
  * the arguments, from which the variant is compiled. */
 void api_homes_find(const croft_dispatch *dispatch, text_bindings *bindings,
                     text_argument *arguments, int count);
+/* Whether two tensors share bytes. */
+bool api_tensors_meet(const runtime_tensor *a, const runtime_tensor *b);
+/* Whether a launch has to ask how these two tensors of a dispatch lie: the first is written, both
+ * have elements, and it is not asked the other way round. */
+bool api_pair_matters(const croft_dispatch *dispatch, int output, int other);
+/* Whether such an output lies in the other. */
+bool api_pair_is_one(const croft_dispatch *dispatch, int output, int other);
 /* Refuses outputs that share bytes with another tensor, unless that is their home. */
 croft_status api_overlaps_check(api_call *call, const croft_dispatch *dispatch);
+
+/* ---- places.c ---- */
+/* Of a dispatch whose tensors and variant are known. CROFT_OUT_OF_MEMORY. */
+croft_status api_places_make(croft_dispatch *dispatch);
+void api_places_free(croft_dispatch *dispatch);
+/* Whether a launch with these addresses of its own tensors is certainly right. */
+bool api_places_hold(const croft_dispatch *dispatch, const uint64_t *addresses);
+/* Whether a preparation with these addresses, and tensors otherwise the same, gives the same. */
+bool api_places_same(const croft_dispatch *dispatch, const uint64_t *addresses);
+
+/* ---- launch.c ---- */
+/* Launches; `faults` may be NULL. */
+croft_status api_dispatch_run(croft_dispatch *dispatch, const runtime_launch *launch,
+                              uint64_t *faults, croft_diagnostics **findings);
+/* The same with other addresses of its own tensors, of which api_places_hold. */
+croft_status api_dispatch_run_at(croft_dispatch *dispatch, const uint64_t *addresses, void *stream,
+                                 uint64_t *faults, croft_diagnostics **findings);
 
 /* ---- memory.c ---- */
 /* Where memory is a handle: finds where tensor number `parameter` lies, and refuses what launches

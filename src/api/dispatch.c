@@ -1,4 +1,4 @@
-/* Dispatches: a variant with its arguments packed, and launching it. */
+/* Dispatches: a variant with its arguments packed. */
 #include "api/api_internal.h"
 
 #include "base/checked.h"
@@ -179,6 +179,26 @@ static croft_status size_launches(api_call *call, croft_dispatch *dispatch,
     return CROFT_OK;
 }
 
+/* What groups of a launch need, so that no launch has to take it. */
+static croft_status make_group_workspace(api_call *call, croft_dispatch *dispatch) {
+    runtime_device *device = dispatch->kernel->context->device;
+    int64_t bytes =
+        device->vtable->workspace != NULL
+            ? device->vtable->workspace(device, dispatch->variant->module, &dispatch->launch)
+            : 0;
+    if (bytes == 0)
+        return CROFT_OK;
+    runtime_report *report = api_allocate(call->allocator, sizeof *report);
+    if (report == NULL)
+        return CROFT_OUT_OF_MEMORY;
+    runtime_status status =
+        device->vtable->allocate(device, bytes, &dispatch->launch.workspace, report);
+    dispatch->group_workspace_bytes = status == RUNTIME_OK ? bytes : 0;
+    croft_status answer = api_runtime_status(call, report, status);
+    api_release(call->allocator, report, sizeof *report);
+    return answer;
+}
+
 static croft_status fill_dispatch(api_call *call, croft_dispatch *dispatch,
                                   const text_bindings *bindings) {
     const compile_result *compiled = &dispatch->variant->compiled;
@@ -193,10 +213,14 @@ static croft_status fill_dispatch(api_call *call, croft_dispatch *dispatch,
     if (dispatch->words == NULL)
         return CROFT_OUT_OF_MEMORY;
     pack(dispatch, bindings);
+    status = api_places_make(dispatch);
+    if (status != CROFT_OK)
+        return status;
     dispatch->launch = (runtime_launch){.pointers = dispatch->pointers,
                                         .words = dispatch->words,
                                         .work_ns = predicted_work_ns(dispatch)};
-    return size_launches(call, dispatch, bindings);
+    status = size_launches(call, dispatch, bindings);
+    return status == CROFT_OK ? make_group_workspace(call, dispatch) : status;
 }
 
 /* Fills a dispatch that has only its kernel yet. The caller frees it, even after a failure. */
@@ -276,7 +300,11 @@ void croft_dispatch_free(croft_dispatch *dispatch) {
     if (dispatch == NULL)
         return;
     base_allocator allocator = dispatch->kernel->context->allocator;
+    runtime_device *device = dispatch->kernel->context->device;
+    if (dispatch->launch.workspace != NULL)
+        device->vtable->release(device, dispatch->launch.workspace);
     free_workspace(dispatch);
+    api_places_free(dispatch);
     api_memory_release(dispatch);
     if (dispatch->variant != NULL) {
         const compile_result *compiled = &dispatch->variant->compiled;
@@ -286,167 +314,4 @@ void croft_dispatch_free(croft_dispatch *dispatch) {
                     sizeof *dispatch->sizes * (size_t)compiled->launch_count);
     }
     api_release(allocator, dispatch, sizeof *dispatch);
-}
-
-/* ---- launching ---- */
-static croft_status check_conditions(api_call *call, const croft_dispatch *dispatch) {
-    const api_variant *variant = dispatch->variant;
-    const runtime_arguments arguments = {.tensors = dispatch->tensors, .sizes = dispatch->words};
-    for (int64_t i = 0; i < variant->compiled.condition_count; i++) {
-        const layout_condition *condition = &variant->compiled.conditions[i];
-        runtime_obstacle obstacle;
-        if (!variant->holds[i] || runtime_condition_holds(condition, &arguments, &obstacle))
-            continue;
-        const char *subject = ir_condition_subject(variant->compiled.module, condition);
-        base_text asked, found;
-        base_text_init(&asked, &call->arena);
-        base_text_init(&found, &call->arena);
-        layout_condition_print(&asked, condition, subject);
-        runtime_obstacle_print(&found, condition, subject, &obstacle);
-        return api_refuse(call, "condition", subject,
-                          "the variant that was prepared does not run there", found.bytes,
-                          asked.bytes);
-    }
-    return CROFT_OK;
-}
-
-static croft_status move_tensor(api_call *call, croft_dispatch *moved, int parameter, int pointer,
-                                void *data) {
-    const croft_kernel *kernel = moved->kernel;
-    runtime_tensor *tensor = &moved->tensors[parameter];
-    if (data == NULL && api_tensor_bytes(tensor) > 0)
-        return api_misuse(
-            call, base_diagnostics_text(&call->diagnostics, "data: NULL for the elements of %s",
-                                        moved->variant->compiled.tile->parameters[parameter].name));
-    if (kernel->context->device->vtable->locate == NULL)
-        tensor->address = (uint64_t)(uintptr_t)data;
-    int64_t bytes = api_tensor_bytes(tensor);
-    bool kept = kernel->context->device->vtable->locate != NULL && bytes == 0;
-    moved->pointers[pointer] = kept ? NULL : data;
-    return api_memory_place(call, moved, moved->variant->compiled.tile->parameters[parameter].name,
-                            data, 0, parameter);
-}
-
-static croft_status check_alignments(api_call *call, const croft_dispatch *dispatch) {
-    const ir_parameter *parameters = dispatch->variant->compiled.tile->parameters;
-    croft_status status = CROFT_OK;
-    for (int i = 0; i < dispatch->parameter_count && status == CROFT_OK; i++)
-        if (parameters[i].is_tensor)
-            status = api_tensor_check_alignment(call, parameters[i].name, &dispatch->tensors[i]);
-    return status;
-}
-
-/* Gives a copy of a dispatch the addresses that its tensors have now, and asks again what depends
- * on them. */
-static croft_status move_tensors(api_call *call, croft_dispatch *moved, void *const *data) {
-    int pointer = 0;
-    for (int i = 0; i < moved->parameter_count; i++) {
-        if (!moved->variant->compiled.tile->parameters[i].is_tensor)
-            continue;
-        croft_status placed = move_tensor(call, moved, i, pointer, data[pointer]);
-        if (placed != CROFT_OK)
-            return placed;
-        pointer++;
-    }
-    moved->launch.pointers = moved->pointers;
-    croft_status status = check_alignments(call, moved);
-    status = status == CROFT_OK ? api_overlaps_check(call, moved) : status;
-    return status == CROFT_OK ? check_conditions(call, moved) : status;
-}
-
-/* Adds the faults of all programs of the launch that has just run; nothing on failure. */
-static runtime_status add_faults(const croft_dispatch *dispatch, uint64_t *faults,
-                                 runtime_report *report) {
-    const compile_result *compiled = &dispatch->variant->compiled;
-    runtime_device *device = dispatch->kernel->context->device;
-    int number = compiled->faults - compiled->own_parameters;
-    int64_t bytes = dispatch->workspace_bytes[number];
-    const uint64_t *counts = dispatch->workspace[number];
-    if (dispatch->counts != NULL && bytes > 0) {
-        runtime_status status =
-            device->vtable->copy_out(device, dispatch->counts, counts, bytes, report);
-        if (status != RUNTIME_OK)
-            return status;
-        counts = dispatch->counts;
-    }
-    for (int64_t i = 0; i < bytes / (int64_t)sizeof *counts; i++)
-        *faults += counts[i];
-    return RUNTIME_OK;
-}
-
-static croft_status run(api_call *call, croft_dispatch *dispatch, const runtime_launch *launch,
-                        uint64_t *faults) {
-    runtime_device *device = dispatch->kernel->context->device;
-    runtime_report report;
-    if (dispatch->workspace_count > 0)
-        runtime_lock_take(&dispatch->lock);
-    runtime_status status =
-        device->vtable->launch(device, dispatch->variant->module, launch, &report);
-    if (status == RUNTIME_OK && faults != NULL && dispatch->variant->compiled.faults >= 0)
-        status = add_faults(dispatch, faults, &report);
-    if (dispatch->workspace_count > 0)
-        runtime_lock_give(&dispatch->lock);
-    return status == RUNTIME_OK ? CROFT_OK : api_runtime_status(call, &report, status);
-}
-
-/* NULL, or why the launch cannot count. */
-static const char *cannot_count(const croft_dispatch *dispatch,
-                                const croft_launch_options *options) {
-    if (options->faults == NULL)
-        return NULL;
-    if (!dispatch->variant->choice.count_faults)
-        return "the dispatch was prepared without count_faults";
-    return options->stream != NULL
-               ? "the count of a launch on a stream is not there when it returns"
-               : NULL;
-}
-
-static croft_status launch_moved(api_call *call, croft_dispatch *dispatch,
-                                 const croft_launch_options *options) {
-    croft_dispatch *moved = BASE_NEW(&call->arena, croft_dispatch);
-    memcpy(moved, dispatch, sizeof *moved);
-    croft_status status = move_tensors(call, moved, options->data);
-    if (status != CROFT_OK)
-        return status;
-    moved->launch.stream = options->stream;
-    return run(call, dispatch, &moved->launch, options->faults);
-}
-
-static croft_status launch_elsewhere(croft_dispatch *dispatch, const croft_launch_options *options,
-                                     croft_diagnostics **findings) {
-    api_call call;
-    api_call_begin(&call, dispatch->kernel->context->allocator, findings);
-    if (setjmp(call.exhausted) != 0)
-        return api_call_end(&call, CROFT_OUT_OF_MEMORY);
-    return api_call_end(&call, launch_moved(&call, dispatch, options));
-}
-
-static croft_status refuse_launch(const croft_dispatch *dispatch, croft_diagnostics **findings,
-                                  const char *reason) {
-    api_call call;
-    api_call_begin(&call, dispatch->kernel->context->allocator, findings);
-    if (setjmp(call.exhausted) != 0)
-        return api_call_end(&call, CROFT_OUT_OF_MEMORY);
-    return api_call_end(&call, api_refuse(&call, "faults", "faults", reason, NULL, NULL));
-}
-
-croft_status croft_launch(croft_dispatch *dispatch, const croft_launch_options *given,
-                          croft_diagnostics **findings) {
-    croft_launch_options options = {0};
-    if (findings != NULL)
-        *findings = NULL;
-    if (dispatch == NULL)
-        return api_misuse_early(NULL, findings, "there is no dispatch");
-    if (given != NULL && !api_struct_read(given, &options, sizeof options))
-        return api_misuse_early(&dispatch->kernel->context->allocator, findings,
-                                "the size of the options is not set");
-    const char *reason = cannot_count(dispatch, &options);
-    if (reason != NULL)
-        return refuse_launch(dispatch, findings, reason);
-    if (options.data != NULL)
-        return launch_elsewhere(dispatch, &options, findings);
-    api_call call = {.allocator = dispatch->kernel->context->allocator, .findings = findings};
-    runtime_launch launch = dispatch->launch;
-    launch.stream = options.stream;
-    return run(&call, dispatch, &launch, options.faults);
 }

@@ -173,9 +173,14 @@ static const struct {
     [RUNTIME_SYSTEM_FAILED] = {CROFT_SYSTEM_FAILED, "system-failed"},
 };
 
+croft_status api_report_status(base_allocator allocator, croft_diagnostics **findings,
+                               const runtime_report *report, runtime_status status) {
+    if (status != RUNTIME_OK && findings != NULL && *findings == NULL)
+        *findings = made_of(allocator, NULL, answers[status].slug, report->text);
+    return answers[status].status;
+}
+
 croft_status api_runtime_status(api_call *call, const runtime_report *report,
                                 runtime_status status) {
-    if (status != RUNTIME_OK && call->findings != NULL && *call->findings == NULL)
-        *call->findings = made_of(call->allocator, NULL, answers[status].slug, report->text);
-    return answers[status].status;
+    return api_report_status(call->allocator, call->findings, report, status);
 }

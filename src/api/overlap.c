@@ -82,7 +82,7 @@ static bool are_columns(const runtime_tensor *a, const runtime_tensor *b) {
     return apart >= first_row && pitch - apart >= second_row;
 }
 
-static bool share_bytes(const runtime_tensor *a, const runtime_tensor *b) {
+bool api_tensors_meet(const runtime_tensor *a, const runtime_tensor *b) {
     int64_t a_bytes = api_tensor_bytes(a), b_bytes = api_tensor_bytes(b);
     return a->space == b->space && a_bytes > 0 && b_bytes > 0 &&
            a->address < b->address + (uint64_t)b_bytes &&
@@ -98,24 +98,39 @@ static bool have_same_home(const text_argument *a, const text_argument *b) {
     return strcmp(home_of(a), home_of(b)) == 0;
 }
 
+/* Of the pairs of two outputs one is asked about. */
+static bool is_asked(const croft_dispatch *dispatch, int output, int other) {
+    bool seen = dispatch->written[other] && other < output;
+    return output != other && dispatch->written[output] && !seen;
+}
+
+bool api_pair_matters(const croft_dispatch *dispatch, int output, int other) {
+    return is_asked(dispatch, output, other) && api_tensor_bytes(&dispatch->tensors[output]) > 0 &&
+           api_tensor_bytes(&dispatch->tensors[other]) > 0;
+}
+
+bool api_pair_is_one(const croft_dispatch *dispatch, int output, int other) {
+    const text_argument *bound = dispatch->variant->compiled.bindings.arguments;
+    return !dispatch->written[other] && have_same_home(&bound[output], &bound[other]);
+}
+
 /* What is expected of two tensors, of which the first is written; NULL: they are as they have to
  * be. An output and its home have to be the same tensor still. */
 static const char *expect_otherwise(const croft_dispatch *dispatch, int output, int other) {
-    const text_argument *bound = dispatch->variant->compiled.bindings.arguments;
     const runtime_tensor *a = &dispatch->tensors[output], *b = &dispatch->tensors[other];
-    if (!dispatch->written[other] && have_same_home(&bound[output], &bound[other]))
+    if (api_pair_is_one(dispatch, output, other))
         return is_same_tensor(a, b) || api_tensor_bytes(a) == 0
                    ? NULL
                    : "the tensor that it was when this was prepared";
-    return share_bytes(a, b) ? "tensors that lie apart, or are one, element for element" : NULL;
+    return api_tensors_meet(a, b) ? "tensors that lie apart, or are one, element for element"
+                                  : NULL;
 }
 
 croft_status api_overlaps_check(api_call *call, const croft_dispatch *dispatch) {
     const text_argument *bound = dispatch->variant->compiled.bindings.arguments;
     for (int i = 0; i < dispatch->parameter_count; i++)
         for (int k = 0; k < dispatch->parameter_count; k++) {
-            bool seen = dispatch->written[k] && k < i; /* the pair was asked as k, i */
-            if (i == k || !dispatch->written[i] || seen)
+            if (!is_asked(dispatch, i, k))
                 continue;
             const char *expected = expect_otherwise(dispatch, i, k);
             if (expected != NULL)

@@ -3,9 +3,9 @@
  *     driver -> device of the ordinal -> primary context retained -> a stream of its own
  *     driver -> the caller's context  -> its device                -> a stream of its own
  *
- * The context is made current around each call and taken away again, so a caller's own current
- * context never changes. Copies go over the device's stream, which does not wait for the caller's:
- * who launched on a stream waits for it before copying.
+ * The context is made current around each call, unless it is, and taken away again, so a caller's
+ * own current context never changes. Copies go over the device's stream, which does not wait for
+ * the caller's: who launched on a stream waits for it before copying.
  */
 #include "runtime/cuda_internal.h"
 
@@ -15,6 +15,20 @@
 runtime_status cuda_device_enter(const cuda_device *cuda, runtime_report *report) {
     return cuda_driver_status(&cuda->driver, cuda->driver.context_push(cuda->context),
                               "cuCtxPushCurrent", report);
+}
+
+runtime_status cuda_device_enter_once(const cuda_device *cuda, bool *entered,
+                                      runtime_report *report) {
+    void *current = NULL;
+    int error = cuda->driver.context_current(&current);
+    *entered = false;
+    if (error == 0 && current == cuda->context)
+        return RUNTIME_OK;
+    runtime_status status = cuda_driver_status(&cuda->driver, error, "cuCtxGetCurrent", report);
+    if (status == RUNTIME_OK)
+        status = cuda_device_enter(cuda, report);
+    *entered = status == RUNTIME_OK;
+    return status;
 }
 
 void cuda_device_leave(const cuda_device *cuda) {
@@ -114,6 +128,8 @@ static const runtime_device_vtable cuda_vtable = {
     .load = cuda_module_load,
     .unload = cuda_module_unload,
     .launch = cuda_launch,
+    .workspace = cuda_launch_workspace,
+    .captures = cuda_stream_captures,
     .facts = cuda_module_facts,
     .allocate = cuda_allocate,
     .release = cuda_release,

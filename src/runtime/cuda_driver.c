@@ -65,6 +65,7 @@ typedef struct call_row {
 #define DRIVER_ROW(field, symbol, parameters) {symbol, offsetof(cuda_driver, field)},
 
 static const call_row driver_rows[] = {CUDA_DRIVER_CALLS(DRIVER_ROW)};
+static const call_row newer_rows[] = {CUDA_DRIVER_NEWER_CALLS(DRIVER_ROW)};
 
 static const char *const driver_names[] = {"libcuda.so.1", NULL};
 static const char *const driver_directories[] = {"", "/usr/local/nvidia/lib64/", NULL};
@@ -102,6 +103,10 @@ runtime_status cuda_driver_open(cuda_driver *driver, const char *path, runtime_r
     for (size_t i = 0; i < COUNT(driver_rows) && complete; i++)
         complete = runtime_library_function(driver->library, driver_rows[i].symbol,
                                             (char *)driver + driver_rows[i].offset, report);
+    for (size_t i = 0; i < COUNT(newer_rows); i++) {
+        void *address = dlsym(driver->library, newer_rows[i].symbol);
+        memcpy((char *)driver + newer_rows[i].offset, &address, sizeof address);
+    }
     runtime_status status = complete ? check_version(driver, report) : RUNTIME_NO_DEVICE;
     if (!complete)
         runtime_report_add(report, ": it is older than %d.%d", CUDA_DRIVER_LEAST / 1000,

@@ -76,10 +76,12 @@ typedef struct cuda_pool_config {
     CALL(primary_release, "cuDevicePrimaryCtxRelease_v2", (int device))                            \
     CALL(context_push, "cuCtxPushCurrent_v2", (void *context))                                     \
     CALL(context_pop, "cuCtxPopCurrent_v2", (void **context))                                      \
+    CALL(context_current, "cuCtxGetCurrent", (void **context))                                     \
     CALL(context_device, "cuCtxGetDevice", (int *device))                                          \
     CALL(stream_create, "cuStreamCreate", (void **stream, unsigned flags))                         \
     CALL(stream_destroy, "cuStreamDestroy_v2", (void *stream))                                     \
     CALL(stream_wait, "cuStreamSynchronize", (void *stream))                                       \
+    CALL(stream_captures, "cuStreamIsCapturing", (void *stream, int *status))                      \
     CALL(memory_allocate, "cuMemAlloc_v2", (cuda_address * memory, size_t bytes))                  \
     CALL(memory_free, "cuMemFree_v2", (cuda_address memory))                                       \
     CALL(copy_in, "cuMemcpyHtoDAsync_v2",                                                          \
@@ -100,8 +102,15 @@ typedef struct cuda_pool_config {
     CALL(function_set, "cuFuncSetAttribute", (void *function, int attribute, int value))           \
     CALL(cluster_limit, "cuOccupancyMaxPotentialClusterSize",                                      \
          (int *size, void *function, const cuda_launch_config *config))                            \
-    CALL(launch, "cuLaunchKernelEx",                                                               \
+    CALL(launch, "cuLaunchKernel",                                                                 \
+         (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,     \
+          unsigned block_y, unsigned block_z, unsigned scratch_bytes, void *stream,                \
+          void **parameters, void **extra))                                                        \
+    CALL(launch_cluster, "cuLaunchKernelEx",                                                       \
          (const cuda_launch_config *config, void *function, void **parameters, void **extra))
+
+/* What newer drivers have; NULL where it is missing. */
+#define CUDA_DRIVER_NEWER_CALLS(CALL) CALL(function_load, "cuFuncLoad", (void *function))
 
 #define CUDA_CALL_FIELD(field, symbol, parameters) int(*field) parameters;
 
@@ -110,6 +119,7 @@ typedef struct cuda_driver {
     char path[PATH_MAX];
     int number; /* 12040: version 12.4 */
     CUDA_DRIVER_CALLS(CUDA_CALL_FIELD)
+    CUDA_DRIVER_NEWER_CALLS(CUDA_CALL_FIELD)
 } cuda_driver;
 
 /* Opens, asks the version, initialises. On failure nothing stays open. */
@@ -209,6 +219,10 @@ struct runtime_module {
 /* Between them the context is current on this thread. A failed enter needs no leave. */
 runtime_status cuda_device_enter(const cuda_device *cuda, runtime_report *report);
 void cuda_device_leave(const cuda_device *cuda);
+/* The same for calls whose price is felt: where the context is current already, *entered is false
+ * and nothing is to be left. */
+runtime_status cuda_device_enter_once(const cuda_device *cuda, bool *entered,
+                                      runtime_report *report);
 
 /* As cuda_compiler_run with `fresh`, and where there is no cache; else the program may come from
  * the cache, which the report then says. */
@@ -224,6 +238,9 @@ bool cuda_module_facts(const runtime_device *device, const runtime_module *modul
                        runtime_facts *facts);
 runtime_status cuda_launch(runtime_device *device, runtime_module *module,
                            const runtime_launch *launch, runtime_report *report);
+int64_t cuda_launch_workspace(const runtime_device *device, const runtime_module *module,
+                              const runtime_launch *launch);
+bool cuda_stream_captures(const runtime_device *device, void *stream);
 
 /* The bytes of the argument structure. */
 enum { CUDA_ARGUMENT_BYTES_LIMIT = 32764 };

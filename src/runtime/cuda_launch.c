@@ -6,9 +6,12 @@
  *         first = 65536  grid 32768
  *         first = 98304  grid 1696
  *
- * Workspaces come from a memory pool of the device, in the order of the launch's stream: launches
- * on several streams do not share one, none is freed while a program runs, and the pool keeps what
- * was given back.
+ * Workspaces are given with the launch; else they come from a memory pool of the device, in the
+ * order of the launch's stream: launches on several streams do not share one, none is freed while a
+ * program runs, and the pool keeps what was given back.
+ *
+ * Most launches are a single one that needs no workspace and fits into one grid, and what is done
+ * for them is what the driver needs: a look at the current context, the arguments, one call.
  */
 #include "runtime/cuda_internal.h"
 
@@ -19,7 +22,7 @@
 #define WORKSPACE_LIMIT_BYTES (INT64_C(256) << 20)
 #define GRID_LIMIT            INT64_C(2147483647)
 
-enum { CLUSTER_ATTRIBUTE = 4 };
+enum { CLUSTER_ATTRIBUTE = 4, PLAIN_WORDS = 128 };
 
 /* How many groups go at a time: a multiple of those that run together, at least that. */
 static int64_t groups_at_a_time(const runtime_module *module, runtime_size size) {
@@ -74,6 +77,34 @@ static runtime_status take_workspace(cuda_device *cuda, int64_t bytes, void *str
     return status;
 }
 
+int64_t cuda_launch_workspace(const runtime_device *device, const runtime_module *module,
+                              const runtime_launch *launch) {
+    int64_t most = 0, bytes;
+    int number = 0;
+    (void)device;
+    for (; module != NULL; module = module->behind) {
+        runtime_size size = size_of(launch, number++);
+        if (size.groups < 0 || size.workspace_bytes < 0 ||
+            !base_checked_mul(groups_at_a_time(module, size), size.workspace_bytes, &bytes))
+            return 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+bool cuda_stream_captures(const runtime_device *device, void *stream) {
+    const cuda_device *cuda = (const cuda_device *)device;
+    int status = 0;
+    runtime_report unread;
+    bool entered = false;
+    if (cuda_device_enter_once(cuda, &entered, &unread) != RUNTIME_OK)
+        return false;
+    int error = cuda->driver.stream_captures(stream, &status);
+    if (entered)
+        cuda_device_leave(cuda);
+    return error != 0 || status != 0; /* an error: the legacy stream while another is captured */
+}
+
 /* ---- launch ---- */
 
 typedef struct launch_state {
@@ -83,11 +114,11 @@ typedef struct launch_state {
     runtime_size size;
     void *stream;
     int64_t at_a_time;
-    uint64_t arguments[CUDA_ARGUMENT_BYTES_LIMIT / sizeof(uint64_t)];
+    uint64_t *arguments; /* of all launches, and two words behind those */
 } launch_state;
 
 /* The structure of arguments, but for the first group. */
-static void pack_arguments(launch_state *state, cuda_address workspace) {
+static void pack_arguments(const launch_state *state, cuda_address workspace) {
     size_t pointers = (size_t)state->module->pointer_count;
     size_t words = (size_t)state->module->word_count;
     for (size_t i = 0; i < pointers; i++)
@@ -97,8 +128,8 @@ static void pack_arguments(launch_state *state, cuda_address workspace) {
     state->arguments[pointers + words] = workspace;
 }
 
-static runtime_status launch_part(launch_state *state, int64_t first, int64_t groups,
-                                  runtime_report *report) {
+static runtime_status launch_cluster(const launch_state *state, int64_t groups, void **parameters,
+                                     runtime_report *report) {
     const runtime_module *module = state->module;
     cuda_launch_attribute cluster = {.kind = CLUSTER_ATTRIBUTE,
                                      .value = {(uint32_t)module->cluster, 1, 1}};
@@ -106,34 +137,48 @@ static runtime_status launch_part(launch_state *state, int64_t first, int64_t gr
                                  .block = {(uint32_t)module->threads, 1, 1},
                                  .scratch_bytes = (uint32_t)module->scratch_bytes,
                                  .stream = state->stream,
-                                 .attributes = module->cluster > 1 ? &cluster : NULL,
-                                 .attribute_count = module->cluster > 1};
-    void *parameters[1] = {state->arguments};
-    state->arguments[module->pointer_count + module->word_count + 1] = (uint64_t)first;
+                                 .attributes = &cluster,
+                                 .attribute_count = 1};
     return cuda_driver_status(
         &state->cuda->driver,
-        state->cuda->driver.launch(&config, module->function, parameters, NULL), "cuLaunchKernelEx",
-        report);
+        state->cuda->driver.launch_cluster(&config, module->function, parameters, NULL),
+        "cuLaunchKernelEx", report);
 }
 
-static runtime_status launch_parts(launch_state *state, runtime_report *report) {
+static runtime_status launch_part(const launch_state *state, int64_t first, int64_t groups,
+                                  runtime_report *report) {
+    const runtime_module *module = state->module;
+    void *parameters[1] = {state->arguments};
+    state->arguments[module->pointer_count + module->word_count + 1] = (uint64_t)first;
+    if (module->cluster > 1)
+        return launch_cluster(state, groups, parameters, report);
+    return cuda_driver_status(&state->cuda->driver,
+                              state->cuda->driver.launch(module->function, (unsigned)groups, 1, 1,
+                                                         (unsigned)module->threads, 1, 1,
+                                                         (unsigned)module->scratch_bytes,
+                                                         state->stream, parameters, NULL),
+                              "cuLaunchKernel", report);
+}
+
+static runtime_status launch_parts(const launch_state *state, runtime_report *report) {
     const runtime_size size = state->size;
     cuda_device *cuda = state->cuda;
-    cuda_address workspace = 0;
+    cuda_address workspace = (cuda_address)(uintptr_t)state->launch->workspace;
+    bool takes = size.workspace_bytes > 0 && workspace == 0;
     runtime_status status = RUNTIME_OK;
-    if (size.workspace_bytes > 0)
+    if (takes)
         status = take_workspace(cuda, state->at_a_time * size.workspace_bytes, state->stream,
                                 &workspace, report);
     if (status != RUNTIME_OK)
         return status;
-    pack_arguments(state, workspace);
+    pack_arguments(state, size.workspace_bytes > 0 ? workspace : 0);
     for (int64_t first = 0; first < size.groups && status == RUNTIME_OK;
          first += state->at_a_time) {
         int64_t left = size.groups - first;
         status =
             launch_part(state, first, left < state->at_a_time ? left : state->at_a_time, report);
     }
-    if (workspace != 0) {
+    if (takes) {
         int error = cuda->driver.pool_free(workspace, state->stream);
         if (status == RUNTIME_OK)
             status = cuda_driver_status(&cuda->driver, error, "cuMemFreeAsync", report);
@@ -158,48 +203,76 @@ static runtime_status check_launch(const runtime_module *module, runtime_size si
     return RUNTIME_OK;
 }
 
+/* *any: whether there is something to launch. */
+static runtime_status check_all(const runtime_module *module, const runtime_launch *launch,
+                                bool *any, runtime_report *report) {
+    int number = 0;
+    *any = false;
+    for (; module != NULL; module = module->behind) {
+        runtime_size size = size_of(launch, number++);
+        runtime_status status = check_launch(module, size, report);
+        if (status != RUNTIME_OK)
+            return status;
+        *any = *any || size.groups > 0;
+    }
+    return RUNTIME_OK;
+}
+
 /* On one stream, where each begins when the one before has ended. */
-static runtime_status launch_all(launch_state *state, runtime_report *report) {
+static runtime_status launch_all(cuda_device *cuda, const runtime_module *module,
+                                 const runtime_launch *launch, void *stream,
+                                 runtime_report *report) {
+    uint64_t arguments[CUDA_ARGUMENT_BYTES_LIMIT / sizeof(uint64_t)]; /* large: not zeroed */
+    launch_state state = {.cuda = cuda, .launch = launch, .stream = stream, .arguments = arguments};
     runtime_status status = RUNTIME_OK;
     int number = 0;
-    for (; state->module != NULL && status == RUNTIME_OK; state->module = state->module->behind) {
-        state->size = size_of(state->launch, number++);
-        state->at_a_time = groups_at_a_time(state->module, state->size);
-        if (state->size.groups > 0)
-            status = launch_parts(state, report);
+    for (; module != NULL && status == RUNTIME_OK; module = module->behind) {
+        state.module = module;
+        state.size = size_of(launch, number++);
+        state.at_a_time = groups_at_a_time(module, state.size);
+        if (state.size.groups > 0)
+            status = launch_parts(&state, report);
     }
     return status;
+}
+
+/* One grid without a workspace: its only part. */
+static bool is_plain(const runtime_module *module, const runtime_launch *launch) {
+    return module->behind == NULL && module->cluster == 1 && launch->workspace_bytes == 0 &&
+           launch->groups > 0 && launch->groups <= GRID_LIMIT &&
+           module->pointer_count + module->word_count + 2 <= PLAIN_WORDS;
+}
+
+static runtime_status launch_plain(cuda_device *cuda, const runtime_module *module,
+                                   const runtime_launch *launch, void *stream,
+                                   runtime_report *report) {
+    uint64_t arguments[PLAIN_WORDS];
+    const launch_state state = {
+        .cuda = cuda, .module = module, .launch = launch, .stream = stream, .arguments = arguments};
+    pack_arguments(&state, 0);
+    return launch_part(&state, 0, launch->groups, report);
 }
 
 runtime_status cuda_launch(runtime_device *device, runtime_module *module,
                            const runtime_launch *launch, runtime_report *report) {
     cuda_device *cuda = (cuda_device *)device;
-    bool any = false;
-    int number = 0;
-    for (const runtime_module *one = module; one != NULL; one = one->behind) {
-        runtime_size size = size_of(launch, number++);
-        runtime_status status = check_launch(one, size, report);
-        if (status != RUNTIME_OK)
-            return status;
-        any = any || size.groups > 0;
-    }
-    if (!any)
-        return RUNTIME_OK;
+    bool plain = is_plain(module, launch), any = plain, entered = false;
+    runtime_status status = plain ? RUNTIME_OK : check_all(module, launch, &any, report);
+    if (status != RUNTIME_OK || !any)
+        return status;
     bool waits = launch->stream == NULL;
-    launch_state state; /* not zeroed: the arguments are large */
-    state.cuda = cuda;
-    state.module = module;
-    state.launch = launch;
-    state.stream = waits ? cuda->stream : launch->stream;
-    runtime_status status = cuda_device_enter(cuda, report);
+    void *stream = waits ? cuda->stream : launch->stream;
+    status = cuda_device_enter_once(cuda, &entered, report);
     if (status != RUNTIME_OK)
         return status;
-    status = launch_all(&state, report);
+    status = plain ? launch_plain(cuda, module, launch, stream, report)
+                   : launch_all(cuda, module, launch, stream, report);
     if (waits) {
         int error = cuda->driver.stream_wait(cuda->stream);
         if (status == RUNTIME_OK)
             status = cuda_driver_status(&cuda->driver, error, "cuStreamSynchronize", report);
     }
-    cuda_device_leave(cuda);
+    if (entered)
+        cuda_device_leave(cuda);
     return status;
 }

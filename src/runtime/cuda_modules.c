@@ -231,6 +231,10 @@ static runtime_status load_functions(const cuda_device *cuda, runtime_module *mo
             runtime_report_add(report, "; the function is `%s`", name);
         if (status == RUNTIME_OK)
             status = check_function(cuda, one, report);
+        /* Else the driver loads it when it is first launched, which a captured stream forbids. */
+        if (status == RUNTIME_OK && cuda->driver.function_load != NULL)
+            status = cuda_driver_status(&cuda->driver, cuda->driver.function_load(one->function),
+                                        "cuFuncLoad", report);
     }
     return status;
 }

@@ -82,6 +82,9 @@ typedef struct runtime_launch {
     int64_t groups;
     int64_t workspace_bytes;    /* that each running group needs */
     const runtime_size *behind; /* of the launches behind the first: as many as were loaded */
+    /* Memory of the device, of as many bytes as the hook `workspace` says, that this launch alone
+     * uses until it has ended; NULL: the launch takes its own. */
+    void *workspace;
     /* Of the caller (a CUstream, a cl_command_queue), on which the launch is put, which then
      * returns before the outputs are written; NULL: the device's own, and it waits. */
     void *stream;
@@ -117,6 +120,14 @@ typedef struct runtime_device_vtable {
      * failure is told before anything is written. Only a failure touches the report. */
     runtime_status (*launch)(runtime_device *device, runtime_module *module,
                              const runtime_launch *launch, runtime_report *report);
+
+    /* Bytes that groups of the launch need together at any time; 0: none, or a number that no
+     * memory has, which the launch tells. NULL: launches take what they need. */
+    int64_t (*workspace)(const runtime_device *device, const runtime_module *module,
+                         const runtime_launch *launch);
+    /* Whether the stream of the caller is being captured into a graph, which keeps what a launch
+     * was given. NULL: there is no such thing. */
+    bool (*captures)(const runtime_device *device, void *stream);
 
     /* What is known of launch number `launch` of a loaded program; false: there is none. NULL: this
      * device has no such facts. */

@@ -13,7 +13,9 @@ enum { POOL_HEAD = 256 };
 EXPORT fake_cuda_state fake_cuda;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+enum { DEPTH_LIMIT = 16 };
 static __thread int depth; /* of this thread */
+static __thread void *contexts[DEPTH_LIMIT];
 
 static char driver_handle[16]; /* its address stands for contexts, functions and streams */
 
@@ -107,6 +109,13 @@ static int called_in_context(const char *name) {
     return called(name);
 }
 
+/* What a stream that is captured forbids to the thread. */
+static int called_without_capture(const char *name) {
+    rule(!fake_cuda.capturing, name);
+    int error = called_in_context(name);
+    return fake_cuda.capturing ? 900 : error;
+}
+
 static void add(int *counter, int number) {
     pthread_mutex_lock(&lock);
     *counter += number;
@@ -123,6 +132,13 @@ static void add(int *counter, int number) {
 #define CALL_IN_CONTEXT(name)                                                                      \
     do {                                                                                           \
         int error_ = called_in_context(name);                                                      \
+        if (error_ != 0)                                                                           \
+            return error_;                                                                         \
+    } while (0)
+
+#define CALL_WITHOUT_CAPTURE(name)                                                                 \
+    do {                                                                                           \
+        int error_ = called_without_capture(name);                                                 \
         if (error_ != 0)                                                                           \
             return error_;                                                                         \
     } while (0)
@@ -212,8 +228,10 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
 EXPORT int cuCtxPushCurrent_v2(void *context) {
     CALL("cuCtxPushCurrent");
     rule(context == handle(1) || context == handle(2), "an unknown context");
-    depth++;
+    rule(depth < DEPTH_LIMIT, "contexts are pushed and not popped");
+    contexts[depth++] = context;
     add(&fake_cuda.depth, 1);
+    add(&fake_cuda.pushes, 1);
     return 0;
 }
 
@@ -221,8 +239,14 @@ EXPORT int cuCtxPopCurrent_v2(void **context) {
     rule(depth > 0, "popped without a push");
     depth--;
     add(&fake_cuda.depth, -1);
-    *context = handle(1);
+    *context = contexts[depth];
     CALL("cuCtxPopCurrent");
+    return 0;
+}
+
+EXPORT int cuCtxGetCurrent(void **context) {
+    CALL("cuCtxGetCurrent");
+    *context = depth > 0 ? contexts[depth - 1] : NULL;
     return 0;
 }
 
@@ -233,7 +257,7 @@ EXPORT int cuCtxGetDevice(int *device) {
 }
 
 EXPORT int cuStreamCreate(void **stream, unsigned flags) {
-    CALL_IN_CONTEXT("cuStreamCreate");
+    CALL_WITHOUT_CAPTURE("cuStreamCreate");
     rule(flags == 1, "the stream waits for the caller's");
     *stream = handle(3);
     add(&fake_cuda.live_streams, 1);
@@ -248,14 +272,21 @@ EXPORT int cuStreamDestroy_v2(void *stream) {
 }
 
 EXPORT int cuStreamSynchronize(void *stream) {
-    CALL_IN_CONTEXT("cuStreamSynchronize");
+    CALL_WITHOUT_CAPTURE("cuStreamSynchronize");
     rule(stream == handle(3), "waits for a stream that is not its own");
     add(&fake_cuda.waits, 1);
     return 0;
 }
 
+EXPORT int cuStreamIsCapturing(void *stream, int *status) {
+    CALL_IN_CONTEXT("cuStreamIsCapturing");
+    rule(stream != NULL, "asks about no stream");
+    *status = fake_cuda.capturing;
+    return 0;
+}
+
 EXPORT int cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
-    CALL_IN_CONTEXT("cuMemAlloc");
+    CALL_WITHOUT_CAPTURE("cuMemAlloc");
     rule(bytes > 0, "no bytes are allocated");
     void *taken = aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (taken == NULL)
@@ -269,12 +300,12 @@ EXPORT int cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
 EXPORT int cuMemFree_v2(uint64_t memory) {
     free((void *)(uintptr_t)memory);
     add(&fake_cuda.live_memories, -1);
-    CALL_IN_CONTEXT("cuMemFree");
+    CALL_WITHOUT_CAPTURE("cuMemFree");
     return 0;
 }
 
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
-    CALL_IN_CONTEXT("cuMemcpyHtoDAsync");
+    CALL_WITHOUT_CAPTURE("cuMemcpyHtoDAsync");
     rule(stream == handle(3), "copies over a stream that is not its own");
     memcpy((void *)(uintptr_t)to, from, bytes);
     add(&fake_cuda.copies, 1);
@@ -282,7 +313,7 @@ EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, voi
 }
 
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
-    CALL_IN_CONTEXT("cuMemcpyDtoHAsync");
+    CALL_WITHOUT_CAPTURE("cuMemcpyDtoHAsync");
     rule(stream == handle(3), "copies over a stream that is not its own");
     memcpy(to, (const void *)(uintptr_t)from, bytes);
     add(&fake_cuda.copies, 1);
@@ -290,7 +321,7 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *str
 }
 
 EXPORT int cuMemPoolCreate(void **pool, const int32_t *config) {
-    CALL_IN_CONTEXT("cuMemPoolCreate");
+    CALL_WITHOUT_CAPTURE("cuMemPoolCreate");
     rule(config[0] == 1 && config[1] == 0 && config[2] == 1 && config[3] == 0,
          "the pool is not of pinned memory of device 0");
     *pool = handle(4);
@@ -314,7 +345,7 @@ EXPORT int cuMemPoolDestroy(void *pool) {
 
 /* Of real memory only a head is taken: workspaces of tests are large. */
 EXPORT int cuMemAllocFromPoolAsync(uint64_t *memory, size_t bytes, void *pool, void *stream) {
-    CALL_IN_CONTEXT("cuMemAllocFromPoolAsync");
+    CALL_WITHOUT_CAPTURE("cuMemAllocFromPoolAsync");
     rule(pool == handle(4) && stream != NULL, "an unknown pool or stream");
     int64_t *taken = aligned_alloc(256, POOL_HEAD);
     if (taken == NULL)
@@ -341,7 +372,7 @@ EXPORT int cuMemFreeAsync(uint64_t memory, void *stream) {
 }
 
 EXPORT int cuModuleLoadData(void **module, const void *image) {
-    CALL_IN_CONTEXT("cuModuleLoadData");
+    CALL_WITHOUT_CAPTURE("cuModuleLoadData");
     rule(strcmp(image, "pretended code") == 0, "not what the compiler gave");
     *module = handle(5);
     add(&fake_cuda.live_modules, 1);
@@ -363,6 +394,13 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) 
     return known == NULL || strcmp(known, name) == 0 ? 0 : 500;
 }
 
+EXPORT int cuFuncLoad(void *function) {
+    CALL_WITHOUT_CAPTURE("cuFuncLoad");
+    rule(function == handle(6), "an unknown function");
+    add(&fake_cuda.loads, 1);
+    return 0;
+}
+
 EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function) {
     CALL_IN_CONTEXT("cuFuncGetAttribute");
     rule(function == handle(6), "an unknown function");
@@ -379,7 +417,7 @@ EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
 }
 
 EXPORT int cuOccupancyMaxPotentialClusterSize(int *size, void *function, const void *config) {
-    CALL_IN_CONTEXT("cuOccupancyMaxPotentialClusterSize");
+    CALL_WITHOUT_CAPTURE("cuOccupancyMaxPotentialClusterSize");
     rule(function == handle(6) && config != NULL, "an unknown function");
     *size = fake_cuda.cluster_limit;
     return 0;
@@ -393,11 +431,10 @@ typedef struct launch_config {
     uint32_t attribute_count;
 } launch_config;
 
-EXPORT int cuLaunchKernelEx(const launch_config *config, void *function, void **parameters,
-                            void **extra) {
-    CALL_IN_CONTEXT("cuLaunchKernelEx");
+static int launch(const launch_config *config, void *function, void **parameters, void **extra) {
     if (fake_cuda.lost)
         return 700;
+    rule(!fake_cuda.capturing || fake_cuda.loads > 0, "a function is loaded by its first launch");
     rule(function == handle(6) && extra == NULL && config->stream != NULL, "an unknown function");
     rule(config->grid[1] == 1 && config->grid[2] == 1 && config->block[1] == 1 &&
              config->block[2] == 1,
@@ -420,6 +457,23 @@ EXPORT int cuLaunchKernelEx(const launch_config *config, void *function, void **
     if (fake_cuda.kernel != NULL)
         fake_cuda.kernel(parameters[0], config->grid[0]);
     return 0;
+}
+
+EXPORT int cuLaunchKernelEx(const launch_config *config, void *function, void **parameters,
+                            void **extra) {
+    CALL_IN_CONTEXT("cuLaunchKernelEx");
+    return launch(config, function, parameters, extra);
+}
+
+EXPORT int cuLaunchKernel(void *function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
+                          uint32_t block_x, uint32_t block_y, uint32_t block_z,
+                          uint32_t scratch_bytes, void *stream, void **parameters, void **extra) {
+    const launch_config config = {.grid = {grid_x, grid_y, grid_z},
+                                  .block = {block_x, block_y, block_z},
+                                  .scratch_bytes = scratch_bytes,
+                                  .stream = stream};
+    CALL_IN_CONTEXT("cuLaunchKernel");
+    return launch(&config, function, parameters, extra);
 }
 
 /* ---- NVRTC ---- */

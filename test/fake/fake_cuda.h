@@ -49,7 +49,10 @@ typedef struct fake_cuda_state {
     int compiles;
     int live_programs, live_modules, live_streams, live_pools, live_memories, live_contexts;
     int64_t live_pool_bytes, pool_bytes_peak;
-    int depth; /* contexts that are current */
+    int depth;     /* contexts that are current */
+    int capturing; /* streams are captured: what a graph cannot have breaks a rule */
+    int loads;     /* functions that were loaded ahead */
+    int pushes;    /* of contexts */
     int waits, copies;
     int broken_rules; /* see above */
     const char *broken;
