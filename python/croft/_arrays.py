@@ -1,0 +1,170 @@
+"""What differs between the libraries that arrays come from: new arrays, types, streams, gradients.
+
+Neither PyTorch nor NumPy is imported before an array of theirs, or one that has to be made, asks
+for it.
+"""
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Callable
+
+from . import _library as lib
+from . import _tensors
+from ._errors import RejectedError
+from ._tensors import BFLOAT, BOOL, FLOAT, INT, UINT, python
+
+# DLPack's (code, bits) -> names here, in NumPy and PyTorch
+TYPES = {(FLOAT, 16): ("f16", "float16"), (FLOAT, 32): ("f32", "float32"),
+         (FLOAT, 64): ("f64", "float64"), (BFLOAT, 16): ("bf16", "bfloat16"),
+         (INT, 8): ("i8", "int8"), (INT, 16): ("i16", "int16"), (INT, 32): ("i32", "int32"),
+         (INT, 64): ("i64", "int64"), (UINT, 8): ("u8", "uint8"), (UINT, 16): ("u16", "uint16"),
+         (UINT, 32): ("u32", "uint32"), (UINT, 64): ("u64", "uint64"), (BOOL, 8): ("bool", "bool")}
+ELEMENT_NAMES = {foreign: own for own, foreign in TYPES.values()}
+
+
+def element_name(value: Any) -> str | None:
+    """`f32` of numpy.float32, numpy.dtype("float32"), torch.float32; None of what is no type."""
+    word: Any
+    if isinstance(value, type):
+        word = value.__name__
+    elif type(value).__name__ == "dtype":  # torch.dtype
+        word = str(value).rpartition(".")[2]
+    else:
+        word = getattr(value, "name", None) if hasattr(value, "itemsize") else None
+    return ELEMENT_NAMES.get(word) if isinstance(word, str) else None
+
+
+# ---- new arrays ----
+
+def torch_empty() -> Callable[..., Any]:
+    made: Callable[..., Any] = sys.modules["torch"].empty
+    return made
+
+
+def numpy_type(name: str) -> Any:
+    import numpy
+    if name != "bfloat16":
+        return numpy.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError as error:
+        raise RejectedError("no-array", "NumPy has no bfloat16 without the package ml_dtypes",
+                            hint="give the output as `out`") from error
+    return numpy.dtype(ml_dtypes.bfloat16)
+
+
+def empty(like: Any, device: tuple[int, int], element: tuple[int, int],
+          shape: tuple[int, ...]) -> Any:
+    """A new array of the kind of `like` (None: NumPy's), on its device."""
+    name = TYPES[element][1]
+    if like is not None and _tensors.is_torch(type(like)):
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=getattr(torch, name), device=like.device)
+    if device[0] != lib.ON_CPU:
+        raise RejectedError("no-array", f"a new array like {type(like).__name__} on a device "
+                            "cannot be made here", hint="give the output as `out`")
+    import numpy
+    return numpy.empty(shape, numpy_type(name))
+
+
+def as_kind_of(like: Any, made: Any) -> Any:
+    """An array of NumPy as one of the library that `like` is from, where it takes it as it is."""
+    if like is None or type(made).__module__ != "numpy" or not hasattr(like, "__array_namespace__"):
+        return made
+    namespace = like.__array_namespace__()
+    if namespace.__name__.partition(".")[0] == "numpy" or not hasattr(namespace, "from_dlpack"):
+        return made
+    try:
+        return namespace.from_dlpack(made)
+    except (BufferError, TypeError, RuntimeError, ValueError):
+        return made
+
+
+# ---- gradients ----
+
+def grad_mode() -> Callable[[], bool]:
+    mode: Callable[[], bool] = sys.modules["torch"].is_grad_enabled
+    return mode
+
+
+def any_grad(inputs: tuple[Any, ...], outputs: Any) -> bool:
+    for value in inputs:
+        if value.requires_grad:
+            return True
+    if type(outputs) is tuple:
+        return any([value.requires_grad for value in outputs])
+    return outputs is not None and bool(outputs.requires_grad)
+
+
+def refuse_grad(values: tuple[Any, ...]) -> None:
+    """A kernel is not differentiated: in grad mode no tensor may ask for that."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.is_grad_enabled():
+        return
+    for number, value in enumerate(values):
+        if isinstance(value, torch.Tensor) and value.requires_grad:
+            raise RejectedError("requires-grad", f"tensor {number} requires grad, and kernels "
+                                "have no derivative", found="requires_grad=True in grad mode",
+                                hint="call it under torch.no_grad(), or with x.detach()")
+
+
+# ---- streams ----
+
+def torch_stream(index: int) -> int:
+    torch = sys.modules["torch"]
+    stream: int = torch.cuda.current_stream(index).cuda_stream
+    return stream
+
+
+def torch_stream_call(kind: int, index: int, stream: Any) -> int:
+    """DLPackCurrentWorkStream where PyTorch has no table."""
+    stream[0] = torch_stream(index) if kind == lib.ON_CUDA else None
+    return 0
+
+
+# ---- objects that the library reads itself ----
+
+STREAM_CALL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32,
+                                ctypes.POINTER(ctypes.c_void_p))
+TENSOR_CALL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+stream_call = STREAM_CALL(torch_stream_call)
+tensor_call = TENSOR_CALL(lambda value, tensor: -1)
+
+
+def address(function: Any) -> int | None:
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
+def make_objects(tensor: int | None, stream: int | None) -> ctypes.c_void_p:
+    """A croft_objects, which stays for the life of the process."""
+    made = lib.Objects(size=ctypes.sizeof(lib.Objects), length=address(python.PyTuple_Size),
+                       item=address(python.PyTuple_GetItem), tensor=tensor, stream=stream,
+                       leave=address(python.PyEval_SaveThread),
+                       enter=address(python.PyEval_RestoreThread))
+    kept.append(made)
+    return ctypes.c_void_p(ctypes.addressof(made))
+
+
+kept: list[lib.Objects] = []
+objects: dict[type, ctypes.c_void_p | None] = {}
+plain: list[ctypes.c_void_p] = []
+
+
+def objects_of(kind: type | None) -> ctypes.c_void_p | None:
+    """How the library reads objects of a type; None where it cannot."""
+    if kind is None:
+        return None
+    if kind not in objects:
+        table = _tensors.table_of(kind)
+        objects[kind] = None if table is None else make_objects(table.tensor, table.stream)
+    return objects[kind]
+
+
+def plain_objects() -> ctypes.c_void_p:
+    """For launches of what is bound: nothing is read, and PyTorch is asked for its stream where it
+    is there."""
+    if not plain:
+        plain.append(make_objects(address(tensor_call),
+                                  address(stream_call) if "torch" in sys.modules else None))
+    return plain[0]

@@ -1,0 +1,495 @@
+"""Kernels, called with arrays.
+
+    k = load("softmax.croft")
+    y = k(x)               the output is made
+    k(x, out=y)            it is there already
+    d = k.bind(x, out=y)   for these arrays alone; d() runs it
+
+Three ways lead to the library. A call with tensors of a type that has DLPack's exchange table hands
+them over unopened (`__call__`, whose every line costs something); a first call, other arrays, named
+arguments and whatever was refused there is read here, one by one (`call_read`); a bound call has
+nothing left to read. The first way never says what is wrong: it leaves that to the second, which
+meets it again. Nothing is written by a call that is refused.
+"""
+from __future__ import annotations
+
+import ctypes
+import numbers
+import os
+import pathlib
+import threading
+from dataclasses import dataclass, replace
+from typing import Any, Sequence
+
+from . import _arrays, _cuda, _handles, _tensors
+from . import _library as lib
+from ._errors import MisuseError, RejectedError, check
+from ._handles import Handle, obtain
+from ._layout import Layout
+
+__all__ = ["Bound", "Kernel", "Parameter", "compile", "load"]
+
+FUNCTIONS_LIMIT = 64  # of a kernel, by device and named arguments: the oldest goes
+SHAPES_LIMIT = 1024
+KINDS = ("tensor", "scalar", "dtype", "const", "layout")
+# Not ours to judge: whatever is wrong with objects is found again, and said, by call_read.
+FOREIGN = (AttributeError, TypeError, ValueError, RuntimeError, BufferError, SystemError)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One of a kernel's list. `kind` is tensor, scalar, dtype, const or layout."""
+    name: str
+    kind: str
+    is_read: bool
+    is_written: bool
+
+
+@dataclass(frozen=True)
+class Options:
+    """croft_prepare_options"""
+    strict: bool = False
+    plan: str | None = None
+    set: str | None = None
+    count_faults: bool = False
+
+
+# name, kind, value: an argument that is not a tensor
+Named = tuple[tuple[str, int, "int | float | str"], ...]
+
+
+def named_argument(name: str, value: object) -> tuple[str, int, int | float | str]:
+    if isinstance(value, numbers.Integral):  # bool too, and NumPy's
+        if not -2 ** 63 <= int(value) < 2 ** 63:
+            raise RejectedError("argument-range", f"`{name}` has more than 63 bits",
+                                found=str(value))
+        return (name, lib.ARGUMENT_INTEGER, int(value))
+    if isinstance(value, numbers.Real):
+        return (name, lib.ARGUMENT_REAL, float(value))
+    if isinstance(value, (str, Layout)):
+        return (name, lib.ARGUMENT_TEXT, str(value))
+    word = _arrays.element_name(value)
+    if word is None:
+        raise RejectedError("argument-kind", f"`{name}` cannot be a {type(value).__name__}",
+                            found=type(value).__name__,
+                            expected="a number, a type, a layout or a text")
+    return (name, lib.ARGUMENT_TEXT, word)
+
+
+def argument_array(named: Named) -> Any:
+    array = (lib.Argument * max(len(named), 1))()
+    for argument, (name, kind, value) in zip(array, named):
+        argument.name = name.encode()
+        argument.kind = kind
+        if kind == lib.ARGUMENT_INTEGER:
+            argument.integer = value
+        elif kind == lib.ARGUMENT_REAL:
+            argument.real = value
+        else:
+            argument.text = str(value).encode()
+    return array
+
+
+class Program:
+    """A kernel's text, and what it is on each device."""
+
+    def __init__(self, text: str, name: str, kernel: str | None) -> None:
+        self.text = text.encode()
+        self.source = name
+        self.kernel = kernel
+        self.made: dict[tuple[int, int], Handle] = {}
+        self.lock = threading.Lock()
+        handle = self.on((lib.ON_CPU, 0))  # what is wrong with the text is found now
+        self.name = lib.PY.croft_kernel_name(handle.pointer).decode()
+        self.parameters = tuple(self.read_parameters(handle))
+        _handles.keepers.add(self)
+
+    def read_parameters(self, handle: Handle) -> list[Parameter]:
+        found: list[Parameter] = []
+        one = lib.Parameter(size=ctypes.sizeof(lib.Parameter))
+        while lib.PY.croft_kernel_parameter(handle.pointer, len(found),
+                                            ctypes.byref(one)) == lib.OK:
+            found.append(Parameter(one.name.decode(), KINDS[one.kind], bool(one.is_read),
+                                   bool(one.is_written)))
+        return found
+
+    def on(self, device: tuple[int, int]) -> Handle:
+        with self.lock:
+            handle = self.made.get(device)
+            if handle is None:
+                parent = _handles.context(device)
+                source = lib.Source(size=ctypes.sizeof(lib.Source), text=self.text,
+                                    length=len(self.text), name=self.source.encode(),
+                                    kernel=self.kernel.encode() if self.kernel else None)
+                handle = self.made[device] = obtain(
+                    lib.C.croft_compile, parent.pointer, ctypes.byref(source),
+                    free=lib.C.croft_kernel_free, parent=parent, what=self.source)
+            return handle
+
+    def forget(self) -> None:
+        self.made.clear()
+        self.lock = threading.Lock()
+
+
+class Tensors:
+    """The tensors of a call, read: inputs as given, outputs (None: to be made), the device."""
+
+    def __init__(self, kernel: Kernel, inputs: Sequence[Any],
+                 outputs: Sequence[Any] | None) -> None:
+        self.kernel = kernel
+        self.inputs = tuple(inputs)
+        self.read_inputs = [_tensors.read(value) for value in inputs]
+        self.outputs: tuple[Any, ...] | None = None
+        self.read_outputs: list[_tensors.Reading] = []
+        if outputs is not None:
+            self.set_outputs(outputs)
+        devices = [one.device for one in self.read_inputs + self.read_outputs]
+        self.device = next((device for device in devices if device[0] != lib.ON_CPU),
+                           (lib.ON_CPU, 0))
+        _arrays.refuse_grad(self.inputs + (self.outputs or ()))
+
+    def set_outputs(self, outputs: Sequence[Any]) -> None:
+        self.outputs = tuple(outputs)
+        self.read_outputs = [_tensors.read(value) for value in outputs]
+
+    def array(self) -> Any:
+        """What croft.h calls `tensors`: pointers in the order of the list."""
+        inputs, outputs = iter(self.read_inputs), iter(self.read_outputs)
+        kernel = self.kernel
+        array = (ctypes.POINTER(lib.Tensor) * len(kernel.tensor_parameters))()
+        for index, parameter in enumerate(kernel.tensor_parameters):
+            one = next(inputs if parameter.is_read else outputs, None)
+            if one is None:
+                continue  # an output that is to be made
+            if parameter.is_written and not one.writable:
+                raise RejectedError("read-only", f"`{parameter.name}` is written, and its memory "
+                                    "is read-only", hint="give a writable array")
+            array[index] = ctypes.pointer(one.tensor)
+        return array
+
+    def make_outputs(self, function: Handle) -> None:
+        """Outputs of the kind of the first input."""
+        array, parameters = self.array(), self.kernel.tensor_parameters
+        sizes = (lib.Output * max(len(parameters), 1))()
+        for one in sizes:
+            one.size = ctypes.sizeof(lib.Output)
+        findings = ctypes.c_void_p()
+        status = lib.C.croft_function_outputs(function.pointer, array, len(parameters), sizes,
+                                              ctypes.byref(findings))
+        check(status, findings, self.kernel.name)
+        like = self.inputs[0] if self.inputs else None
+        self.set_outputs([
+            _arrays.empty(like, self.device, (one.dtype_code, one.dtype_bits),
+                          tuple(one.shape[:one.rank]))
+            for one, parameter in zip(sizes, parameters) if not parameter.is_read])
+
+    def stream(self, given: int | None) -> tuple[int | None, bool]:
+        """The stream to launch on, and whether the call has to wait for it."""
+        if self.device[0] != lib.ON_CUDA:
+            return None, False
+        if given is not None:
+            return given or _tensors.LEGACY_STREAM, False
+        for value in self.inputs + (self.outputs or ()):
+            if _tensors.is_torch(type(value)):
+                return _arrays.torch_stream(self.device[1]) or _tensors.LEGACY_STREAM, False
+        return _tensors.LEGACY_STREAM, True  # nobody says which stream the caller is on
+
+
+class Kernel:
+    """A kernel that can be called with tensors of any types, shapes and strides that it has.
+    Several threads may call it."""
+
+    def __init__(self, program: Program, options: Options = Options(), named: Named = ()) -> None:
+        self.program = program
+        self.options = options
+        self.named = named
+        self.name = program.name
+        self.parameters = program.parameters
+        self.tensor_parameters = [one for one in self.parameters if one.kind == "tensor"]
+        self.inputs = sum(one.is_read for one in self.tensor_parameters)
+        self.outputs = len(self.tensor_parameters) - self.inputs
+        self.functions: dict[Any, Handle] = {}
+        self.fast: dict[type, dict[int, Any]] = {}  # by type and get_device(): see learn()
+        self.shapes: dict[Any, Any] = {}
+        self.lock = threading.Lock()
+        _handles.keepers.add(self)
+
+    def __repr__(self) -> str:
+        return f"<croft kernel {self.name}({', '.join(one.name for one in self.parameters)})>"
+
+    def __call__(self, *arguments: Any, out: Any = None, stream: int | None = None,
+                 **named: Any) -> Any:
+        """Runs the kernel on the current stream of the tensors' device.
+
+        Arguments are the parameters in the order of the list, without outputs; sizes and what is
+        not a tensor also by name. `out` is the output, or a tuple of several; without it they are
+        made. Returns them: one, a tuple of several, None where all tensors are inputs.
+        """
+        if not named and stream is None and len(arguments) == self.inputs:
+            try:
+                first = arguments[0]
+                call, function, objects, grad_mode = self.fast[type(first)][first.get_device()]
+                made = out if out is not None else self.made_like(arguments)
+                if not grad_mode() or not _arrays.any_grad(arguments, made):
+                    if call(function.pointer, objects, id(arguments), id(made), None) == 0:
+                        return made
+            except (KeyError, IndexError):
+                pass  # a type or device that comes for the first time
+            except FOREIGN:
+                pass
+        return self.call_read(arguments, out, stream, named)
+
+    def made_like(self, tensors: tuple[Any, ...]) -> Any:
+        """Outputs for inputs of shapes that came before; KeyError where they did not."""
+        if self.outputs == 0:
+            return None
+        device = tensors[0].device
+        empty, made = self.shapes[tuple([(one.shape, one.dtype) for one in tensors])]
+        if self.outputs == 1:
+            return empty(made[0][0], dtype=made[0][1], device=device)
+        return tuple([empty(shape, dtype=dtype, device=device) for shape, dtype in made])
+
+    def call_read(self, arguments: tuple[Any, ...], out: Any, stream: int | None,
+                  named: dict[str, Any]) -> Any:
+        given, others = self.sorted(arguments, named)
+        if len(given) != self.inputs:
+            raise self.count_error(len(given))
+        tensors = Tensors(self, given, self.outputs_given(out))
+        function = self.function(tensors.device, others)
+        if tensors.outputs is None:
+            tensors.make_outputs(function)
+            self.remember_shapes(tensors, others)
+        queue, waits = tensors.stream(stream)
+        options = lib.CallOptions(size=ctypes.sizeof(lib.CallOptions), stream=queue)
+        findings = ctypes.c_void_p()
+        status = lib.C.croft_function_call(function.pointer, tensors.array(),
+                                           len(self.tensor_parameters), ctypes.byref(options),
+                                           ctypes.byref(findings))
+        check(status, findings, self.name)
+        if waits:
+            _cuda.wait(tensors.device[1], _tensors.LEGACY_STREAM)
+        if others == self.named:
+            self.learn(tensors, function)
+        return self.result(tensors, out)
+
+    def result(self, tensors: Tensors, out: Any) -> Any:
+        if out is not None or self.outputs == 0:
+            return out
+        outputs = tensors.outputs or ()
+        like = tensors.inputs[0] if tensors.inputs else None
+        made = tuple(_arrays.as_kind_of(like, value) for value in outputs)
+        return made[0] if self.outputs == 1 else made
+
+    def learn(self, tensors: Tensors, function: Handle) -> None:
+        """From now on tensors of this type and device are handed over unopened."""
+        values = tensors.inputs
+        if not values or not _tensors.is_torch(type(values[0])):
+            return
+        objects = _arrays.objects_of(type(values[0]))
+        if objects is not None:
+            known = self.fast.setdefault(type(values[0]), {})
+            known[values[0].get_device()] = (lib.PY.croft_function_call_objects, function,
+                                             objects, _arrays.grad_mode())
+
+    def remember_shapes(self, tensors: Tensors, others: Named) -> None:
+        values, outputs = tensors.inputs, tensors.outputs or ()
+        if others == self.named and values and all(_tensors.is_torch(type(one)) for one in values):
+            if len(self.shapes) >= SHAPES_LIMIT:
+                self.shapes.clear()
+            key = tuple([(one.shape, one.dtype) for one in values])
+            self.shapes[key] = (_arrays.torch_empty(),
+                                [(tuple(one.shape), one.dtype) for one in outputs])
+
+    def sorted(self, arguments: tuple[Any, ...],
+               named: dict[str, Any]) -> tuple[list[Any], Named]:
+        """Tensors among the arguments, and the others with their names, those of with_() too."""
+        tensors = [one for one in arguments if not is_plain(one)]
+        plain = [one for one in arguments if is_plain(one)]
+        names = [one.name for one in self.parameters if one.kind != "tensor"]
+        if len(plain) > len(names):
+            raise TypeError(f"{self.name} takes {len(names)} arguments that are no tensors "
+                            f"({', '.join(names) or 'none'}), {len(plain)} were given")
+        if not plain and not named:
+            return tensors, self.named
+        others = {one[0]: one for one in self.named}
+        for name, value in [*zip(names, plain), *named.items()]:
+            if any(name == one.name for one in self.tensor_parameters):
+                raise TypeError(f"{self.name}: the tensor `{name}` is given by position, or in "
+                                "`out` where it is an output")
+            others[name] = named_argument(name, value)
+        return tensors, tuple(others.values())
+
+    def count_error(self, count: int) -> TypeError:
+        names = ", ".join(one.name for one in self.tensor_parameters if one.is_read)
+        return TypeError(f"{self.name} takes as tensors: {names or 'none'}; {count} were given")
+
+    def outputs_given(self, out: Any) -> tuple[Any, ...] | None:
+        if self.outputs == 0:
+            if out is not None:
+                raise TypeError(f"{self.name} has no output that is written alone: `out` is None")
+            return ()
+        if out is None:
+            return None
+        outputs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        if len(outputs) != self.outputs:
+            names = ", ".join(one.name for one in self.tensor_parameters if not one.is_read)
+            raise TypeError(f"{self.name} has {self.outputs} outputs ({names}), `out` has "
+                            f"{len(outputs)}")
+        return outputs
+
+    def function(self, device: tuple[int, int], named: Named) -> Handle:
+        key = (device, named)
+        with self.lock:
+            handle = self.functions.get(key)
+            if handle is None:
+                parent = self.program.on(device)
+                options = lib.PrepareOptions(
+                    size=ctypes.sizeof(lib.PrepareOptions), strict=self.options.strict,
+                    plan=encoded(self.options.plan), plan_set=encoded(self.options.set),
+                    count_faults=self.options.count_faults)
+                handle = obtain(lib.C.croft_function_create, parent.pointer,
+                                argument_array(named), len(named), ctypes.byref(options),
+                                free=lib.C.croft_function_free, parent=parent, what=self.name)
+                if len(self.functions) >= FUNCTIONS_LIMIT:
+                    self.functions.pop(next(iter(self.functions)))
+                self.functions[key] = handle
+            return handle
+
+    def bind(self, *arguments: Any, out: Any = None, **named: Any) -> Bound:
+        """The kernel with these tensors, which have to stay as they are; the outputs are the last
+        arguments or `out`, else they are made (`.out`)."""
+        given, others = self.sorted(arguments, named)
+        if out is None and self.outputs and len(given) == len(self.tensor_parameters):
+            inputs = [one for one, parameter in zip(given, self.tensor_parameters)
+                      if parameter.is_read]
+            out = tuple(one for one, parameter in zip(given, self.tensor_parameters)
+                        if not parameter.is_read)
+        elif len(given) == self.inputs:
+            inputs = given
+        else:
+            raise self.count_error(len(given))
+        return Bound(self, Tensors(self, inputs, self.outputs_given(out)), others)
+
+    def with_(self, *, strict: bool | None = None, plan: str | os.PathLike[str] | None = None,
+              set: str | None = None, count_faults: bool | None = None, **named: Any) -> Kernel:
+        """The same text otherwise: a plan (its text, or a file), what is fixed of one, the strict
+        mode, counted faults, or arguments by name, which calls may still give."""
+        options = self.options
+        if strict is not None:
+            options = replace(options, strict=strict)
+        if plan is not None:
+            options = replace(options, plan=pathlib.Path(plan).read_text(encoding="utf-8")
+                              if isinstance(plan, os.PathLike) else plan)
+        if set is not None:
+            options = replace(options, set=set)
+        if count_faults is not None:
+            options = replace(options, count_faults=count_faults)
+        _, others = self.sorted((), named)
+        return Kernel(self.program, options, others)
+
+    def plan(self, *arguments: Any, out: Any = None, **named: Any) -> str:
+        """The text of the plan for such tensors, as with_(plan=...) takes it."""
+        return self.bind(*arguments, out=out, **named).plan
+
+    def source(self, *arguments: Any, out: Any = None, **named: Any) -> str:
+        """The program that runs on such tensors, as it was emitted."""
+        return self.bind(*arguments, out=out, **named).source
+
+    def forget(self) -> None:
+        self.fast = {}
+        self.functions = {}
+        self.lock = threading.Lock()
+
+
+class Bound:
+    """A kernel with tensors, ready to run: d() launches it on the current stream of their device
+    (of CUDA) or returns when it is done."""
+
+    def __init__(self, kernel: Kernel, tensors: Tensors, named: Named) -> None:
+        self.kernel = kernel
+        self.tensors = tensors
+        self.named = named
+        function = kernel.function(tensors.device, named)
+        if tensors.outputs is None:
+            tensors.make_outputs(function)
+        self.out = kernel.result(tensors, None)
+        values = tensors.inputs + (tensors.outputs or ())
+        kind = next((type(one) for one in values if _tensors.is_torch(type(one))), None)
+        self.objects = _arrays.objects_of(kind) or _arrays.plain_objects()
+        self.launch = lib.PY.croft_launch_objects
+        self.dispatch: Handle | None = None
+        self.pointer: ctypes.c_void_p | None = None
+        self.refused = any(getattr(one, "requires_grad", False) for one in values)
+        self.prepare()
+        _handles.keepers.add(self)
+
+    def prepare(self) -> Handle:
+        function = self.kernel.function(self.tensors.device, self.named)
+        self.dispatch = obtain(lib.C.croft_function_prepare, function.pointer,
+                               self.tensors.array(), len(self.kernel.tensor_parameters),
+                               free=lib.C.croft_dispatch_free, parent=function,
+                               what=self.kernel.name)
+        if not self.refused:  # else every call looks at the grad mode first
+            self.pointer = self.dispatch.pointer
+        return self.dispatch
+
+    def __call__(self) -> None:
+        if self.launch(self.pointer, self.objects, None):
+            self.call_again()
+
+    def call_again(self) -> None:
+        """After a fork there is no dispatch; else this says what was wrong."""
+        _arrays.refuse_grad(self.tensors.inputs + (self.tensors.outputs or ()))
+        dispatch = self.dispatch or self.prepare()
+        findings = ctypes.c_void_p()
+        status = self.launch(dispatch.pointer, self.objects, ctypes.addressof(findings))
+        check(status, findings, self.kernel.name)
+
+    def faults(self) -> int:
+        """Runs it, waits, and counts the gathers without `fill=` whose index was outside; of a
+        kernel with_(count_faults=True)."""
+        dispatch = self.dispatch or self.prepare()
+        word, findings = ctypes.c_uint64(), ctypes.c_void_p()
+        options = lib.LaunchOptions(size=ctypes.sizeof(lib.LaunchOptions),
+                                    faults=ctypes.pointer(word))
+        status = lib.C.croft_launch(dispatch.pointer, ctypes.byref(options),
+                                    ctypes.byref(findings))
+        check(status, findings, self.kernel.name)
+        return word.value
+
+    @property
+    def plan(self) -> str:
+        return self.text_of(lib.PY.croft_dispatch_plan, "plan")
+
+    @property
+    def source(self) -> str:
+        return self.text_of(lib.PY.croft_dispatch_source, "source")
+
+    def text_of(self, call: Any, what: str) -> str:
+        text = call((self.dispatch or self.prepare()).pointer)
+        if text is None:
+            raise MisuseError("no-text", f"{self.kernel.name} has no {what} for these tensors")
+        return str(text, "utf-8")
+
+    def forget(self) -> None:
+        self.dispatch = self.pointer = None
+
+
+def encoded(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()
+
+
+def is_plain(value: Any) -> bool:
+    """Not a tensor: a number, a text, a layout, an element type."""
+    return isinstance(value, (numbers.Number, str, Layout, type)) or \
+        _arrays.element_name(value) is not None
+
+
+def compile(text: str, name: str | None = None, kernel: str | None = None) -> Kernel:
+    """The kernel of a text; `name` stands for it in findings, `kernel` chooses one of several."""
+    return Kernel(Program(text, name or "<string>", kernel))
+
+
+def load(path: str | os.PathLike[str], kernel: str | None = None) -> Kernel:
+    """The kernel of a file."""
+    return compile(pathlib.Path(path).read_text(encoding="utf-8"), str(path), kernel)

@@ -1,0 +1,140 @@
+"""Kernels as operators of PyTorch, for torch.compile and CUDA graphs.
+
+    norm = croft.torch_operator(croft.load("rmsnorm.croft"), "mine::rmsnorm")
+    y = norm(x, w, eps=1e-6)        also torch.ops.mine.rmsnorm
+    norm.out(x, w, y=y)             into memory that is there
+
+An operator is a Library.define with an implementation that calls the kernel and a fake one that
+asks the library for shapes alone. It has no derivative.
+"""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Callable
+
+from . import _arrays, _tensors
+from . import _library as lib
+from ._errors import CroftError, check
+from ._kernel import Kernel
+from ._tensors import Reading, filled
+
+TYPES = {"scalar": "Scalar", "const": "int", "dtype": "str", "layout": "str"}
+ADDRESS = 1 << 12  # of fake tensors: never read
+SIZE = 1009  # the first of those that stand for sizes that are not known
+kept: list[Any] = []
+
+
+def schema_of(kernel: Kernel, with_outputs: bool) -> str:
+    """`(Tensor x, Tensor(a!) y, *, Scalar? eps=None) -> Tensor`"""
+    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    words = [f"Tensor({next(letters)}!) {one.name}" if one.is_written else f"Tensor {one.name}"
+             for one in kernel.tensor_parameters if one.is_read]
+    named = [f"{TYPES[one.kind]}? {one.name}=None" for one in kernel.parameters
+             if one.kind != "tensor"]
+    if with_outputs:
+        named += [f"Tensor({next(letters)}!) {one.name}" for one in kernel.tensor_parameters
+                  if not one.is_read]
+    result = "()" if with_outputs or kernel.outputs == 0 else ", ".join(
+        ["Tensor"] * kernel.outputs)
+    if kernel.outputs > 1 and not with_outputs:
+        result = f"({result})"
+    return f"({', '.join(words + (['*'] + named if named else []))}) -> {result}"
+
+
+def sizes_for(values: tuple[Any, ...], known: dict[int, Any]) -> list[tuple[int, ...]]:
+    """Shapes in numbers: where a size is a symbol, one that stands for it in `known`."""
+    import torch
+    numbers: dict[str, int] = {}
+
+    def number(size: Any) -> int:
+        if not isinstance(size, torch.SymInt):
+            return int(size)
+        found = numbers.setdefault(str(size.node.expr), SIZE + 2 * len(numbers))
+        known[found] = size
+        return found
+
+    return [tuple(number(size) for size in value.shape) for value in values]
+
+
+def shapes_of(kernel: Kernel, values: tuple[Any, ...], shapes: list[tuple[int, ...]],
+              named: dict[str, Any]) -> list[tuple[tuple[int, ...], str]]:
+    """Shapes and types of the outputs for inputs of such shapes."""
+    readings = iter([Reading(filled(ADDRESS, *_tensors.TORCH_TYPES[str(value.dtype)[6:]], shape,
+                                    None, (lib.ON_CPU, 0)), value)
+                     for value, shape in zip(values, shapes)])
+    count = len(kernel.tensor_parameters)
+    tensors = (ctypes.POINTER(lib.Tensor) * count)()
+    outputs = (lib.Output * count)()
+    for index, parameter in enumerate(kernel.tensor_parameters):
+        outputs[index].size = ctypes.sizeof(lib.Output)
+        if parameter.is_read:
+            tensors[index] = ctypes.pointer(next(readings).tensor)
+    function = kernel.function((lib.ON_CPU, 0), kernel.sorted((), named)[1])
+    findings = ctypes.c_void_p()
+    status = lib.C.croft_function_outputs(function.pointer, tensors, count, outputs,
+                                          ctypes.byref(findings))
+    check(status, findings, kernel.name)
+    return [(tuple(one.shape[:one.rank]), _arrays.TYPES[one.dtype_code, one.dtype_bits][1])
+            for one, parameter in zip(outputs, kernel.tensor_parameters) if not parameter.is_read]
+
+
+def fake_of(kernel: Kernel) -> Callable[..., Any]:
+    """What the operator makes of tensors without memory, whose sizes may be symbols."""
+    import torch
+
+    def fake(*values: Any, **named: Any) -> Any:
+        _arrays.refuse_grad(values)
+        named = {name: value for name, value in named.items() if value is not None}
+        known: dict[int, Any] = {}
+        try:
+            found = shapes_of(kernel, values, sizes_for(values, known), named)
+        except CroftError:
+            if not known:
+                raise
+            known = {}  # sizes that have to be equal, or are the kernel's: specialised
+            found = shapes_of(kernel, values,
+                              [tuple(int(size) for size in value.shape) for value in values], named)
+        made = tuple(values[0].new_empty([known.get(size, size) for size in shape],
+                                         dtype=getattr(torch, dtype)) for shape, dtype in found)
+        return None if not made else made[0] if len(made) == 1 else made
+
+    return fake
+
+
+def torch_operator(kernel: Kernel, name: str) -> Any:
+    """Defines `namespace::name` in PyTorch and returns torch.ops.namespace.name. Inputs are given
+    by position, what is no tensor by name; `.out` takes the outputs by name and returns nothing."""
+    import torch
+    namespace, _, short = name.partition("::")
+    if not namespace or not short:
+        raise ValueError(f"{name!r} is no `namespace::name`")
+    outputs = [one.name for one in kernel.tensor_parameters if not one.is_read]
+    call = kernel.__call__
+
+    def run(*values: Any, **named: Any) -> Any:
+        return call(*values, **named) if named else call(*values)
+
+    def run_out(*values: Any, **named: Any) -> None:
+        made = [named.pop(one) for one in outputs]
+        call(*values, out=made[0] if len(made) == 1 else tuple(made), **named)
+
+    def fake_out(*values: Any, **named: Any) -> None:
+        _arrays.refuse_grad((*values, *[named[one] for one in outputs]))
+
+    tags = [torch.Tag.pt2_compliant_tag]
+    for word in ("needs_exact_strides", "needs_fixed_stride_order"):
+        if hasattr(torch.Tag, word):
+            tags.append(getattr(torch.Tag, word))
+            break
+    library = torch.library.Library(namespace, "FRAGMENT")
+    kept.append(library)
+    kinds = [("", run, fake_of(kernel))]
+    if outputs:
+        kinds.append((".out", run_out, fake_out))
+    for overload, implementation, fake in kinds:
+        library.define(short + overload + schema_of(kernel, bool(overload)), tags=tuple(tags))
+        library.impl(short + overload, implementation, "CompositeExplicitAutograd")
+        # What asks for a derivative is refused by both: autograd has nothing to do, nor to warn of.
+        library.impl(short + overload, torch.library.fallthrough_kernel, "Autograd")
+        torch.library.register_fake(f"{name}{overload}", fake, lib=library)
+    return getattr(getattr(torch.ops, namespace), short)

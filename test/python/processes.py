@@ -1,0 +1,115 @@
+"""Kernels among threads, forks and ends of processes.
+
+tier: check
+builds: release
+
+Each case that may end badly is a process of its own: it has to print `done` and end with 0.
+"""
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+
+import package
+from package import ROOT, case
+
+HEAD = f"""
+import os, sys, threading
+import numpy as np
+import croft
+k = croft.load({str(ROOT / "examples/softmax.croft")!r})
+x = np.random.default_rng(1).standard_normal((256, 500)).astype(np.float32)  # worth several threads
+"""
+ENDS = {
+    "ends_with_everything_alive": "y = k(x); d = k.bind(x); d()",
+    "ends_with_a_cycle": "d = k.bind(x); d.me = d; k.us = [k, d]; d()",
+    "frees_in_any_order": "import gc\nd = k.bind(x); layout = croft.Layout('identity(32)')\n"
+                          "del k\ngc.collect()\nd()\ndel d\ngc.collect()\nassert str(layout)",
+    "ends_with_a_thread_in_a_call": "def run():\n    while True: k(x)\n"
+                                    "[threading.Thread(target=run, daemon=True).start() "
+                                    "for _ in range(3)]\nk(x)",
+    "ends_by_an_exception_in_a_thread": "t = threading.Thread(target=lambda: k(x)); t.start(); "
+                                        "t.join()",
+    "ends_by_sys_exit": "k(x)\nprint('done')\nsys.exit(0)",
+}
+FORKS = {
+    "calls": "y = k(x)",
+    "bound_calls": "d(); y = d.out",
+    "makes": "y = croft.compile(k.program.text.decode())(x)",
+    "layouts": "y = expected; assert croft.Layout('identity(32)').owner(3).lane == 3",
+    "forgets": "import gc\nglobals().pop('d'); gc.collect(); y = k(x)",
+}
+
+
+def alone(name, code):
+    try:
+        done = subprocess.run([sys.executable, "-c", HEAD + code + "\nprint('done')"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=60, check=False,
+                              env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    except subprocess.TimeoutExpired:
+        return case(name, False, "it does not end")
+    return case(name, done.returncode == 0 and done.stdout == "done\n",
+                f"status {done.returncode}\n{done.stdout}")
+
+
+def forked(name, code):
+    """The child of a fork, whose parent's contexts have threads, does this and ends well."""
+    body = "\n    ".join(code.splitlines())
+    alone(f"child_{name}", f"""
+k(x); d = k.bind(x); d(); expected = d.out.copy()
+child = os.fork()
+if child == 0:
+    {body}
+    assert np.array_equal(y, expected)
+    sys.exit(0)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+d.out[:] = 0
+d()
+assert np.array_equal(d.out, expected) and np.array_equal(k(x), expected)
+""")
+
+
+def check_threads():
+    """16 threads, each with arrays of its own, on one kernel and one bound call of each."""
+    k = package.example("rmsnorm")
+    wrong = []
+    start = threading.Barrier(16)
+
+    def work(number):
+        generator = np.random.default_rng(number)
+        width = [31, 64, 100, 257][number % 4]
+        w = generator.standard_normal(width).astype(np.float32)
+        start.wait()
+        for turn in range(8):
+            x = generator.standard_normal((3 + turn, width)).astype(np.float32)
+            wide = x.astype(np.float64)
+            expected = wide / np.sqrt((wide * wide).mean(-1, keepdims=True) + 1e-5) * w
+            out = np.empty_like(x)
+            bound = k.bind(x, w)
+            for made in (k(x, w), k(x, w, out=out), k(x, w, eps=1e-5), bound() or bound.out):
+                if not np.allclose(made, expected, rtol=1e-5, atol=1e-6):
+                    wrong.append((number, turn))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    case("sixteen_threads", not wrong, wrong)
+
+
+def main():
+    check_threads()
+    for name, code in ENDS.items():
+        alone(name, code)
+    for name, code in FORKS.items():
+        forked(name, code)
+    package.finish()
+
+
+if __name__ == "__main__":
+    main()
