@@ -1,0 +1,205 @@
+"""The command: options, caches, which cases, and the course of a run on this device."""
+import argparse
+import datetime
+import fnmatch
+import os
+import pathlib
+import platform
+import shutil
+import sys
+import time
+
+from . import cases, raw
+
+BENCH = pathlib.Path(__file__).resolve().parent.parent
+ROOT = BENCH.parent
+BUDGET_S = 480
+SMOKE_RECORDED, RECORDED = 2, 10
+# What a result on a GPU depends on, of the harness.
+FILES = ["arms", "cases", "clock", "course", "cuda", "driver", "kernel_file", "measuring",
+         "outputs", "peer_rows", "peers", "precompile", "recorded", "roof"]
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="compare.py", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Measures Croft beside PyTorch on this machine; samples go to OUT/raw.jsonl.",
+        epilog="Ends with 0, with 1 when an arm failed, 3 when the budget ended it (--resume goes\n"
+               "on), 4 when the peer is slower here than where it was recorded: that run is void.")
+    add = parser.add_argument
+    add("file", nargs="?", help="a kernel file; without it, the six row operators of examples/")
+    add("--peer", help="defines make, EAGER, FUNCTION, OUTPUT, TENSORS_MOVED (peer_rows.py) for "
+                       "FILE; without it FILE is measured beside the roof alone")
+    add("--device", choices=["cuda", "cpu"], required=True)
+    add("--tier", choices=cases.TIERS, default="quick")
+    add("--smoke", action="store_true", help="three cases, all arms and phases (--tier smoke)")
+    add("--random-shapes", metavar="SEED", type=int, help="--tier random with this seed")
+    add("--dtype", help="types, with commas: f32,bf16,f16 (f32; of the tier halves bf16)")
+    add("--operators", help="some of the six, with commas")
+    add("--only", action="append", metavar="ID", help="cases whose name fits; * fits all")
+    add("--out", required=True, metavar="DIR")
+    add("--budget", type=float, metavar="SECONDS", default=BUDGET_S)
+    add("--resume", action="store_true", help="goes on with what OUT has")
+    add("--cache", metavar="DIR", default=str(ROOT / "build" / "bench_cache"),
+        help="what is compiled stays here")
+    add("--carry", metavar="DIR", help="a directory of programs that Croft compiled elsewhere")
+    add("--recorded", type=int, default=RECORDED, metavar="N",
+        help="recorded cases of the peer that are repeated first; the file says how many")
+    add("--attempts", type=int, default=3)
+    add("--plant", type=float, metavar="FACTOR",
+        help="makes Croft's arm so many times slower, to show that it is seen (1.10)")
+    add("--workers", type=int, default=16, help="processes that compile")
+    options = parser.parse_args(arguments)
+    if options.smoke:
+        options.tier, options.recorded = "smoke", min(options.recorded, SMOKE_RECORDED)
+    if options.random_shapes is not None:
+        options.tier = "random"
+    if options.peer and not options.file:
+        parser.error("--peer is about FILE")
+    if options.plant and not 1 < options.plant <= 2:
+        parser.error("--plant takes a factor above 1, up to 2")
+    return options
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def settle_caches(options):
+    """Before any framework is imported: where everything that is compiled stays."""
+    cache = pathlib.Path(options.cache).resolve()
+    home = cache / "home"
+    for folder in (cache, home, home / "croft"):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if options.carry:
+        for path in sorted(pathlib.Path(options.carry).rglob("*")):
+            if path.is_file() and not (home / "croft" / path.name).exists():
+                shutil.copy(path, home / "croft" / path.name)
+    os.environ.update(XDG_CACHE_HOME=str(home), TORCHINDUCTOR_CACHE_DIR=str(cache / "inductor"),
+                      TORCHINDUCTOR_COMPILE_THREADS="1", CROFT_BENCH_ROOFS=str(cache / "roofs"))
+    paths = [str(BENCH), str(ROOT / "python")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        paths + [path for path in [os.environ.get("PYTHONPATH")] if path])
+    sys.path[:0] = [path for path in paths if path not in sys.path]
+    return cache
+
+
+def processor():
+    try:
+        for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def environment_of(options, arguments, device):
+    """The first record: what the run is of."""
+    files = [BENCH / "compare.py", *(BENCH / "compare" / f"{name}.py" for name in FILES),
+             *(path for path in (options.file, options.peer) if path)]
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return {"record": "environment", "format": raw.FORMAT, **device.environment(),
+            "host": {"processor": processor(), "cores": os.cpu_count(),
+                     "system": platform.system(), "kernel": platform.release()},
+            "date": now.isoformat(timespec="seconds"), "sources": raw.sources_of(ROOT, files),
+            "command": "compare.py " + " ".join(arguments), "tier": options.tier,
+            "seed": options.random_shapes, "plant": options.plant, "recorded": options.recorded}
+
+
+def subjects_of(options, arms, peers):
+    """operator -> what is measured under its name."""
+    if options.file:
+        peer = peers.load(options.peer) if options.peer else None
+        subject = arms.Subject(options.file, peer)
+        return {subject.operator: subject}
+    rows = peers.load()
+    return {name: arms.Subject(ROOT / "examples" / f"{name}.croft", rows)
+            for name in cases.OPERATORS}
+
+
+def chosen_cases(options, subjects):
+    """The cases of the tier that the options leave."""
+    def make(operator, dtype, shape):
+        subject = subjects[operator]
+        if not options.file:
+            return cases.row_case(operator, dtype, shape)
+        name = pathlib.Path(options.file).name
+        if subject.peer:
+            return cases.row_case(operator, dtype, shape, subject.peer.TENSORS_MOVED[operator],
+                                  name)
+        return subject.kernel.case(dtype, shape, name)
+
+    operators = options.operators.split(",") if options.operators else list(subjects)
+    dtypes = options.dtype.split(",") if options.dtype else None
+    found = cases.cases_of(options.tier, dtypes, options.random_shapes or 0, make,
+                           operators if operators != cases.OPERATORS else None)
+    return [case for case in found if not options.only or
+            any(fnmatch.fnmatch(case.id, pattern) for pattern in options.only)]
+
+
+def run_cuda(options, arguments):
+    begin = time.perf_counter()
+    cache = settle_caches(options)
+    try:
+        import croft
+        import torch
+        from . import arms, cuda, peers, precompile
+        if not torch.cuda.is_available():
+            say("no CUDA device")
+            return 1
+        peers.settle_compiler()
+        device = cuda.Device()
+        subjects = subjects_of(options, arms, peers)
+        environment = environment_of(options, arguments, device)
+    except (ImportError, OSError) as error:
+        say(f"a peer or Croft cannot be imported: {error}; a run without it is no comparison")
+        return 1
+    from .course import VOID, Course
+    from .measuring import Settings
+    from .recorded import recorded_cases
+    say(f"{environment['device']}, driver {environment['driver']}, torch {environment['torch']}, "
+        f"events {environment['events']}")
+    chosen = chosen_cases(options, subjects)
+    writer = raw.Writer(options.out, environment, options.resume)
+    left = [case for case in chosen if case.id not in writer.finished]
+    rows = subjects if not options.file else subjects_of(
+        argparse.Namespace(file=None), arms, peers) if options.peer else {}
+    dtype = (options.dtype or ("bf16" if options.tier == "halves" else "f32")).split(",")[0]
+    checked = recorded_cases(dtype, options.recorded) if rows and not writer.checked else []
+    peer_path = str(pathlib.Path(options.peer).resolve()) if options.peer else None
+
+    def subject_of(case):
+        return subjects[case.operator] if case.file or not options.file else rows[case.operator]
+
+    def peer_of(case):
+        return peer_path if case.file else str(peers.ROWS)
+
+    tasks = precompile.tasks_of(left + checked, lambda case: subject_of(case).path.resolve(),
+                                peer_of)
+    precompile.compile_all(tasks, dict(os.environ), say, options.workers)
+    precompile.forget_choices(cache / "inductor")
+    roofs = arms.Roofs(device, cache / "roofs")
+
+    def open_stand(case, count, only=None):
+        torch.manual_seed(options.random_shapes or 0)
+        return arms.Stand(device, subject_of(case), case, count, croft, roofs, only)
+
+    settings = Settings(attempts=1 if options.plant else options.attempts, plant=options.plant)
+    course = Course(device, open_stand, writer, settings, say)
+    course.begin = begin
+    good = course.check_peer(checked) if checked else True
+    status = course.run(chosen, options.budget)
+    return course.end(status if good else VOID, void=not good)
+
+
+def main(arguments):
+    options = parse(arguments)
+    try:
+        if options.device == "cuda":
+            return run_cuda(options, arguments)
+        from . import cpu
+        return cpu.run(options, arguments)
+    except raw.Differs as error:
+        say(f"{options.out} is of another run: {error}")
+        return 1

@@ -1,0 +1,124 @@
+"""What a kernel file's head says about its tensors, and their shapes for a number of rows and
+columns.
+
+    kernel swiglu(gate: in T[R, N], up: in T[R, N], y: out T[R, N], T: f32 | f16 | bf16) {
+
+has the tensors gate, up (in) and y (out), each of type T and with the axes R, N. The first name
+among the axes is the number of rows, the second the width; a type parameter is the case's type, or
+i64 where it may not be that. A name that has a default (`N: const = 1009`) keeps it. This reads
+the head alone; what a kernel means is the compiler's.
+"""
+import dataclasses
+import math
+import re
+
+from .cases import TYPE_BYTES, Case
+
+
+class BadKernel(Exception):
+    """A kernel file that this harness cannot call; the text says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tensor:
+    name: str
+    way: str     # in, out, inout
+    dtype: str   # a type or the name of a type parameter
+    axes: tuple  # numbers and names
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    name: str
+    tensors: tuple
+    types: dict     # type parameter -> the types it may be
+    defaults: dict  # name -> number
+
+    def named(self, way):
+        """The tensors that are read ("in") or written ("out"); inout ones are both."""
+        return [tensor for tensor in self.tensors if way in tensor.way]
+
+    def inputs(self):
+        """What a call takes by position: everything that is read."""
+        return self.named("in")
+
+    def outputs(self):
+        """What a call takes as `out`: what is written alone."""
+        return [tensor for tensor in self.tensors if tensor.way == "out"]
+
+    def dtype(self, tensor, dtype):
+        """The type of one of the tensors where the case's type is `dtype`."""
+        choices = self.types.get(tensor.dtype)
+        if choices is None:
+            return tensor.dtype
+        return dtype if dtype in choices else choices[-1]
+
+    def shapes(self, rows, width):
+        """name -> shape of each tensor."""
+        numbers, free = dict(self.defaults), [rows, width]
+        for tensor in self.tensors:
+            for axis in tensor.axes:
+                if isinstance(axis, str) and axis not in numbers:
+                    if not free:
+                        raise BadKernel(f"{self.name}: {axis} is a third size beside two")
+                    numbers[axis] = free.pop(0)
+        return {tensor.name: tuple(numbers.get(axis, axis) for axis in tensor.axes)
+                for tensor in self.tensors}
+
+    def whole(self, rows, width):
+        """The tensors of the most axes and, among these, of the most elements."""
+        shapes = self.shapes(rows, width)
+        sizes = {name: (len(axes), math.prod(axes)) for name, axes in shapes.items()}
+        most = max(sizes.values())
+        return [tensor for tensor in self.tensors if sizes[tensor.name] == most]
+
+    def case(self, dtype, shape, file=None):
+        """The case of this kernel for a shape."""
+        rows, width = map(int, shape.split("x"))
+        shapes, whole = self.shapes(rows, width), self.whole(rows, width)
+        size = {tensor.name: math.prod(shapes[tensor.name]) * TYPE_BYTES[self.dtype(tensor, dtype)]
+                for tensor in self.tensors}
+        reads = tuple(size[tensor.name] for tensor in whole if tensor in self.named("in"))
+        writes = tuple(size[tensor.name] for tensor in whole if tensor in self.named("out"))
+        small = sum(size[tensor.name] for tensor in self.named("out") if tensor not in whole)
+        return Case(self.name, dtype, rows, width, reads, writes, small, file)
+
+
+def split_parameters(text):
+    """The parameters of a head: split at commas outside brackets."""
+    parts, depth, begin = [], 0, 0
+    for at, character in enumerate(text):
+        depth += (character in "[(") - (character in "])")
+        if character == "," and depth == 0:
+            parts.append(text[begin:at])
+            begin = at + 1
+    return [part.strip() for part in parts + [text[begin:]] if part.strip()]
+
+
+def read_kernel(text, name=None):
+    """The first kernel of a file's text, or the one of that name."""
+    text = re.sub(r"#[^\n]*", "", text)
+    head = re.search(r"\bkernel\s+(" + (re.escape(name) if name else r"\w+") + r")\s*\(", text)
+    if not head:
+        raise BadKernel(f"no kernel {name or ''} in the file")
+    depth, end = 1, head.end()
+    while depth and end < len(text):
+        depth += (text[end] == "(") - (text[end] == ")")
+        end += 1
+    tensors, types, defaults = [], {}, {}
+    for part in split_parameters(text[head.end():end - 1]):
+        tensor = re.fullmatch(r"(\w+)\s*:\s*(in|out|inout)\s+(\w+)\s*\[(.*)\]", part, re.DOTALL)
+        if tensor:
+            axes = tuple(int(axis) if axis.isdigit() else axis
+                         for axis in (word.strip() for word in tensor[4].split(",")))
+            tensors.append(Tensor(tensor[1], tensor[2], tensor[3], axes))
+            continue
+        kind = re.fullmatch(r"(\w+)\s*:\s*(\w+(?:\s*\|\s*\w+)+|[fiu]\d+|bf16)", part)
+        if kind and any(tensor.dtype == kind[1] for tensor in tensors):
+            types[kind[1]] = [word.strip() for word in kind[2].split("|")]
+        number = re.fullmatch(r"(\w+)\s*:\s*const\s*=\s*(\d+)", part)
+        if number:
+            defaults[number[1]] = int(number[2])
+    if not tensors:
+        raise BadKernel(f"kernel {head[1]} has no tensors")
+    return Kernel(head[1], tuple(tensors), types, defaults)
