@@ -6,9 +6,10 @@
  * It is opened at run time, so the device is in every build. The text includes nothing and defines
  * for each launch of a dispatch a kernel
  *
- *     typedef struct { long words[W]; long first; } croft_words;
+ *     struct croft_words { long words[W]; long first; };
  *     __kernel __attribute__((reqd_work_group_size(T, 1, 1)))
- *     void ENTRY(__global f32 *x, ..., __global uchar *workspace, const croft_words arguments)
+ *     void ENTRY(__global f32 *x, ..., __global uchar *workspace,
+ *                const struct croft_words arguments)
  *
  * whose group number is arguments.first + get_group_id(0); T is the artifact's threads, and the
  * memory of a group workspace + get_group_id(0) * workspace_bytes. The pointers of a launch are

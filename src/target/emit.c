@@ -404,6 +404,7 @@ static void name_parameters(target_emitter *e) {
 void target_emit_begin(target_emitter *emitter, const char *const *prelude) {
     const ir_module *module = emitter->module;
     target_names_init(&emitter->names, emitter->arena);
+    emitter->names.is_reserved = emitter->dialect->is_reserved;
     base_text_init(&emitter->body, emitter->arena);
     emitter->variables = BASE_NEW_ARRAY(emitter->arena, target_variable, module->next_value + 1);
     reserve(emitter, emitter->dialect->words);

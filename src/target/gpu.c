@@ -234,6 +234,7 @@ static void gpu_begin(target_gpu *gpu, base_arena *arena, const ir_module *modul
     gpu->dialect.infinity = spelling->infinity;
     gpu->dialect.nan = spelling->nan;
     gpu->dialect.words = spelling->words;
+    gpu->dialect.is_reserved = spelling->is_reserved;
     gpu->loaded = BASE_NEW_ARRAY(arena, bool, module->next_value + 1);
     gpu->stored = BASE_NEW_ARRAY(arena, bool, module->next_value + 1);
     ir_region_walk((ir_region *)&module->body, find_tensors, gpu);

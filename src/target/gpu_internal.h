@@ -24,6 +24,7 @@ enum { TARGET_GPU_EXCHANGES = 2 };
 typedef struct target_gpu_spelling {
     const char *infinity, *nan; /* of f32, as expressions */
     const char *const *words;   /* of the language, which no value may have as its name */
+    bool (*is_reserved)(const char *name); /* beside the words; NULL: none is */
     const target_prelude_row *prelude;
     int64_t prelude_rows;
     const char *before_all; /* behind the comment in front; "": nothing */

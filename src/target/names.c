@@ -76,10 +76,12 @@ void target_names_scan(target_names *names, const char *text) {
 }
 
 /* `wanted` as an identifier: other bytes become `_`, long names are cut, a leading digit or
- * underscore gets a letter in front. */
-static void identifier_from(char out[NAME_LENGTH_MAX + 2], const char *wanted) {
+ * underscore and a reserved name get a letter in front. */
+static void identifier_from(const target_names *names, char out[NAME_LENGTH_MAX + 2],
+                            const char *wanted) {
     size_t length = 0;
-    if (!is_word(wanted[0]) || wanted[0] == '_' || (wanted[0] >= '0' && wanted[0] <= '9'))
+    if (!is_word(wanted[0]) || wanted[0] == '_' || (wanted[0] >= '0' && wanted[0] <= '9') ||
+        (names->is_reserved != NULL && names->is_reserved(wanted)))
         out[length++] = 'v';
     for (const char *c = wanted; *c != '\0' && length < NAME_LENGTH_MAX; c++)
         out[length++] = is_word(*c) ? *c : '_';
@@ -101,7 +103,7 @@ static bool names_free(const target_names *names, const char *base, int slots) {
 const char *target_names_take(target_names *names, const char *wanted, int slots) {
     char identifier[NAME_LENGTH_MAX + 2];
     char text[NAME_LENGTH_MAX + 40];
-    identifier_from(identifier, wanted);
+    identifier_from(names, identifier, wanted);
     size_t length = strlen(identifier);
     bool digit = identifier[length - 1] >= '0' && identifier[length - 1] <= '9';
     int32_t number = 1;

@@ -13,6 +13,7 @@ typedef struct target_names {
     base_arena *arena;
     target_name *slots; /* open addressing; a power of two of them */
     int64_t count, capacity;
+    bool (*is_reserved)(const char *name); /* not to be given to anything; NULL: none */
 } target_names;
 
 void target_names_init(target_names *names, base_arena *arena);
@@ -23,8 +24,8 @@ bool target_names_has(const target_names *names, const char *text, size_t length
  * member (`pack.b`). */
 void target_names_scan(target_names *names, const char *text);
 
-/* A C identifier like `wanted` such that it and the names `it_0` .. `it_(slots-1)` (for slots > 1)
- * were free; all of them are taken. */
+/* A C identifier like `wanted`, and not reserved, such that it and the names `it_0` ..
+ * `it_(slots-1)` (for slots > 1) were free; all of them are taken. */
 const char *target_names_take(target_names *names, const char *wanted, int slots);
 
 #endif

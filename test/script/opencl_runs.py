@@ -73,6 +73,31 @@ def check_strict():
         case(f"strict_{name}", hashes["cpu"] and hashes["cpu"] == hashes["opencl"], hashes)
 
 
+# What a compiler may take for something else: macros of the language, of its extensions and of
+# PoCL's headers, types of images, names of the text around the body.
+NAMES = """CLK_ADDRESS_CLAMP CLK_RGBx CLK_sRGBA CLK_LOCAL_MEM_FENCE cl_khr_subgroup_ballot
+cles_khr_int64 M_PI_H FLT_MAX NAN NULL INTTYPE IMG_RO_AQ LLVM_15_0 CLANG_MAJOR POCL_DEVICE_TYPES_H
+ATOMIC_FLAG_INIT image2d_depth_t image2d_array_msaa_depth_t half half4 event_t queue_t pipe generic
+vec_step barrier get_group_id vload_half rint fma as_float convert_int printf quad2 words first
+arguments workspace croft_words croft_names scratch exchange thread lane pack memory INLINE u64
+trips clamp_i32""".split()
+NAMED = {"names": ("words", "CLK_R", "image3d_t", "M_LN2"),  # of a kernel, its arrays, a size
+         "more_names": ("first", "half8", "cl_x", "LONG_MAX")}
+
+
+def check_names():
+    """Every value has such a name too."""
+    for label, (kernel, x, y, size) in NAMED.items():
+        path = SCRATCH / f"{label}.croft"
+        lines = [f"kernel {kernel}({x}: in f32[R, {size}], {y}: out f32[R, {size}]) {{",
+                 "    program row: R", f"    prior = {x}[row, :]"]
+        for before, name in zip(["prior", *NAMES], NAMES):
+            lines.append(f"    {name} = {before} * 0.5 + prior")
+        lines.append(f"    {y}[row, :] = {NAMES[-1]} / max({NAMES[-1]})")
+        path.write_text("\n".join(lines) + "\n}\n")
+        check_bits(label, [path, f"{x}=randn:5x37"], {y: ""})
+
+
 def main():
     found = json.loads(croft("devices", "--json").out)["opencl"]
     if not any(device["lacking"] is None for device in found["devices"]):
@@ -80,6 +105,7 @@ def main():
         sys.exit(77)
     check_examples()
     check_launches()
+    check_names()
     check_strict()
     command.finish()
 

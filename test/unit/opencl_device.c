@@ -16,10 +16,10 @@
 
 #define HEAD                                                                                       \
     "#pragma OPENCL FP_CONTRACT OFF\n"                                                             \
-    "typedef struct { long words[3]; long first; } croft_words;\n"                                 \
+    "struct croft_words { long words[3]; long first; };\n"                                         \
     "#define KERNEL(NAME, T) __kernel __attribute__((reqd_work_group_size(T, 1, 1))) void NAME("   \
     "__global const float *x, __global float *y, __global uchar *workspace, "                      \
-    "const croft_words arguments)\n"                                                               \
+    "const struct croft_words arguments)\n"                                                        \
     "#define GROUP (arguments.first + (long)get_group_id(0))\n"                                    \
     "#define N arguments.words[1]\n"
 

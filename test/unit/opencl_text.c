@@ -15,7 +15,7 @@ static const text_case cases[] = {
      {"reqd_work_group_size(16, 1, 1)",
       "((__local f32 *)exchange)[thread] = t;\n    " WAIT
       "\n    const f32 r_other8 = ((__local f32 *)exchange)[thread ^ 8];",
-      "__global uchar *workspace, const croft_words arguments)"},
+      "__global uchar *workspace, const struct croft_words arguments)"},
      "lane & 8"},
     {64,
      32,
@@ -57,13 +57,22 @@ static const text_case cases[] = {
      ": f32(2)\nstore %y[lane*2 + slot*1], %r injective\n",
      {"x_whole && at + 1 < 50", "r_1 = at + 1 < 50 ? x[at + 1] : 0.0f;"},
      NULL},
-    /* words of the language, and macros that its extensions are, are no names */
+    /* words of the language, and what may be a macro or a type of images, are no names */
     {32,
      32,
      "%half = load %x[lane*1] : f32(1)\n%cl_khr_fp64 = add %half, %half : f32(1)\n"
-     "store %y[lane*1], %cl_khr_fp64 injective\n",
-     {"const f32 half5 = x[thread];", "const f32 cl_khr_fp64_v2 = half5 + half5;"},
+     "%MAX = add %cl_khr_fp64, %half : f32(1)\nstore %y[lane*1], %MAX injective\n",
+     {"const f32 half5 = x[thread];", "const f32 vcl_khr_fp64 = half5 + half5;",
+      "const f32 vMAX = vcl_khr_fp64 + half5;"},
      "f32 half ="},
+    {32,
+     32,
+     "%CLK_Rx = load %x[lane*1] : f32(1)\n%image2d_depth_t = add %CLK_Rx, %CLK_Rx : f32(1)\n"
+     "%image = add %image2d_depth_t, %CLK_Rx : f32(1)\n%M2 = add %image, %CLK_Rx : f32(1)\n"
+     "store %y[lane*1], %M2 injective\n",
+     {"const f32 vCLK_Rx = x[thread];", "const f32 vimage2d_depth_t = vCLK_Rx + vCLK_Rx;",
+      "const f32 image = vimage2d_depth_t + vCLK_Rx;", "const f32 M2 = image + vCLK_Rx;"},
+     NULL},
     /* the policy reaches nothing */
     {32,
      32,

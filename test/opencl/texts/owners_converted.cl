@@ -8,13 +8,13 @@ typedef float f32;
 typedef long i64;
 typedef int i32;
 
-typedef struct {
+struct croft_words {
     i64 words[7];
     i64 first;
-} croft_words;
+};
 
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void
-croft_transpose8(__global const f32 *source, __global f32 *dest, __global uchar *workspace, const croft_words arguments) {
+croft_transpose8(__global const f32 *source, __global f32 *dest, __global uchar *workspace, const struct croft_words arguments) {
     const i64 source_stride0 = arguments.words[1];
     const i64 source_stride1 = arguments.words[2];
     const i64 dest_stride0 = arguments.words[4];

@@ -31,13 +31,13 @@ INLINE bf16 bf16_from_f32(f32 a) {
     return (bf16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-typedef struct {
+struct croft_words {
     i64 words[9];
     i64 first;
-} croft_words;
+};
 
 __kernel __attribute__((reqd_work_group_size(8, 1, 1))) void
-croft_layernorm(__global const bf16 *x, __global const bf16 *w, __global const bf16 *b, __global bf16 *y, __global uchar *workspace, const croft_words arguments) {
+croft_layernorm(__global const bf16 *x, __global const bf16 *w, __global const bf16 *b, __global bf16 *y, __global uchar *workspace, const struct croft_words arguments) {
     const i64 x_stride0 = arguments.words[2];
     const i64 y_stride0 = arguments.words[6];
     const f32 eps = as_float((u32)arguments.words[8]);

@@ -20,13 +20,13 @@ INLINE i64 minimum_i64(i64 a, i64 b) {
     return a < b ? a : b;
 }
 
-typedef struct {
+struct croft_words {
     i64 words[5];
     i64 first;
-} croft_words;
+};
 
 __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void
-croft_sum(__global const f32 *x, __global f32 *y, __global uchar *workspace, const croft_words arguments) {
+croft_sum(__global const f32 *x, __global f32 *y, __global uchar *workspace, const struct croft_words arguments) {
     const i64 R = arguments.words[0];
     const i64 N = arguments.words[1];
     const i64 x_stride0 = arguments.words[2];

@@ -68,13 +68,13 @@ INLINE bool is_aligned(__global const void *p, i64 at, i32 size, i32 bytes) {
     return (((u64)(uintptr_t)p + (u64)at * (u64)size) & (u64)(bytes - 1)) == 0;
 }
 
-typedef struct {
+struct croft_words {
     i64 words[10];
     i64 first;
-} croft_words;
+};
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
-croft_softmax_1(__global const f32 *x, __global f32 *y, __global f32 *max_0_parts, __global const f32 *sum_0_parts, __global uchar *workspace, const croft_words arguments) {
+croft_softmax_1(__global const f32 *x, __global f32 *y, __global f32 *max_0_parts, __global const f32 *sum_0_parts, __global uchar *workspace, const struct croft_words arguments) {
     const i64 x_stride0 = arguments.words[2];
     const i64 max_0_parts_stride0 = arguments.words[6];
     const i32 thread = (i32)(get_local_id(0) & 255);
@@ -354,7 +354,7 @@ croft_softmax_1(__global const f32 *x, __global f32 *y, __global f32 *max_0_part
 /* plan 45680518e6d34a9c */
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
-croft_softmax_2(__global const f32 *x, __global f32 *y, __global const f32 *max_0_parts, __global f32 *sum_0_parts, __global uchar *workspace, const croft_words arguments) {
+croft_softmax_2(__global const f32 *x, __global f32 *y, __global const f32 *max_0_parts, __global f32 *sum_0_parts, __global uchar *workspace, const struct croft_words arguments) {
     const i64 x_stride0 = arguments.words[2];
     const i64 max_0_parts_stride0 = arguments.words[6];
     const i64 sum_0_parts_stride0 = arguments.words[8];
@@ -1050,7 +1050,7 @@ croft_softmax_2(__global const f32 *x, __global f32 *y, __global const f32 *max_
 /* plan e0a29517382637c5 */
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
-croft_softmax_3(__global const f32 *x, __global f32 *y, __global const f32 *max_0_parts, __global const f32 *sum_0_parts, __global uchar *workspace, const croft_words arguments) {
+croft_softmax_3(__global const f32 *x, __global f32 *y, __global const f32 *max_0_parts, __global const f32 *sum_0_parts, __global uchar *workspace, const struct croft_words arguments) {
     const i64 x_stride0 = arguments.words[2];
     const i64 y_stride0 = arguments.words[4];
     const i64 max_0_parts_stride0 = arguments.words[6];

@@ -21,13 +21,13 @@ INLINE f32 sqrt_f32(f32 a) {
     return sqrt(a);
 }
 
-typedef struct {
+struct croft_words {
     i64 words[7];
     i64 first;
-} croft_words;
+};
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
-croft_rmsnorm_register(__global const f32 *x, __global const f32 *w, __global f32 *y, __global uchar *workspace, const croft_words arguments) {
+croft_rmsnorm_register(__global const f32 *x, __global const f32 *w, __global f32 *y, __global uchar *workspace, const struct croft_words arguments) {
     const i64 x_stride0 = arguments.words[1];
     const i64 y_stride0 = arguments.words[4];
     const f32 eps = as_float((u32)arguments.words[6]);

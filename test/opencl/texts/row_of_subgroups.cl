@@ -39,13 +39,13 @@ INLINE f32 fma_f32(f32 a, f32 b, f32 c) {
     return fma(a, b, c);
 }
 
-typedef struct {
+struct croft_words {
     i64 words[6];
     i64 first;
-} croft_words;
+};
 
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
-croft_softmax(__global const f32 *x, __global f32 *y, __global uchar *workspace, const croft_words arguments) {
+croft_softmax(__global const f32 *x, __global f32 *y, __global uchar *workspace, const struct croft_words arguments) {
     const i64 x_stride0 = arguments.words[2];
     const i64 y_stride0 = arguments.words[4];
     const i32 thread = (i32)(get_local_id(0) & 127);

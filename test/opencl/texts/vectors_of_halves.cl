@@ -48,13 +48,13 @@ INLINE bool is_aligned(__global const void *p, i64 at, i32 size, i32 bytes) {
     return (((u64)(uintptr_t)p + (u64)at * (u64)size) & (u64)(bytes - 1)) == 0;
 }
 
-typedef struct {
+struct croft_words {
     i64 words[6];
     i64 first;
-} croft_words;
+};
 
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
-croft_softmax(__global const f16 *x, __global f16 *y, __global uchar *workspace, const croft_words arguments) {
+croft_softmax(__global const f16 *x, __global f16 *y, __global uchar *workspace, const struct croft_words arguments) {
     const i64 x_stride0 = arguments.words[2];
     const i64 y_stride0 = arguments.words[4];
     const i32 thread = (i32)(get_local_id(0) & 127);
