@@ -30,7 +30,7 @@ MIB = 1 << 20
 # Arms that are other programs; each has to be there, or the run has failed.
 PEERS = {"cuda": ["eager", "compiled"], "cpu": ["eager", "compiled", "onnxruntime", "jax"]}
 # The phases of a device, the one that its plots show first.
-PHASES = {"cuda": ["device", "wall", "batch"], "cpu": ["wall"]}
+PHASES = {"cuda": ["device", "wall", "batch", "device_cold"], "cpu": ["wall"]}
 # A case is unstable where an arm with the same program takes another time than this.
 STABLE = (0.98, 1.02)
 

@@ -24,7 +24,7 @@ else:
     import gates
     import plot
 
-SAME = ("device", "driver", "versions", "sources")  # of runs that may be read as one
+SAME = ("format", "device", "driver", "versions", "sources")  # of runs that may be read as one
 NOT_PEERS = ("croft", "control")
 MOVED = 0.05  # of a case's best ratio between two runs
 
@@ -38,7 +38,7 @@ class Run:
 
     def __init__(self, records):
         self.environment, self.cases, self.samples, self.arms = None, {}, {}, {}
-        self.clocks, self.end = {}, None
+        self.clocks, self.void, self.end = {}, [], None
         for record in records:
             self.take(record)
         if self.environment is None:
@@ -56,8 +56,10 @@ class Run:
             self.samples.setdefault((record["case"], record["phase"]), []).append(record)
         elif kind == "arm":
             self.arms[record["case"], record["arm"]] = record
-        elif kind == "clock":
+        elif kind == "clock" and record.get("throttle"):
             self.clocks[record["case"]] = record
+        elif kind == "peer_check":
+            self.void += record["void"]
         elif kind == "end":
             self.end = record
 
@@ -281,18 +283,19 @@ def table_of(run):
     """All that is published, as numbers."""
     environment = {key: value for key, value in run.environment.items() if key != "record"}
     entries = entries_of(run)
-    planted = environment.get("planted")
+    planted = environment.get("plant")
     table = {"format": 1, "environment": environment, "entries": entries,
              "means": means_of(run, entries), "gates": verdicts(run),
-             "missing_peers": missing_peers(run), "complete": bool(run.end and run.end["complete"]),
+             "missing_peers": missing_peers(run), "void": run.void,
+             "complete": bool(run.end and run.end["complete"]),
              "unmeasured": [name for name in run.cases
                             if not any(key[0] == name for key in run.samples)]}
     if planted:
-        half = 1 + (planted - 1) / 2
         controls = [entry["ratios"]["control"]["median"] for entry in entries
                     if "control" in entry["ratios"]]
+        half = 1 - (1 - 1 / planted) / 2
         table["planted"] = {"factor": planted, "cases": len(controls),
-                            "detected": sum(value > half for value in controls)}
+                            "detected": sum(value < half for value in controls)}
     return table
 
 
@@ -328,7 +331,7 @@ def case_rows(table, phase):
     for entry in entries:
         arms += [arm for arm in entry["ratios"] if arm not in arms and arm != "control"]
     header = ["case", "croft us", "GB/s", *arms, "best", "control", "marks"]
-    factor = table["environment"].get("planted")
+    factor = table["environment"].get("plant")
     rows = []
     for entry in entries:
         own = entry["us"].get("croft")
@@ -415,9 +418,8 @@ def noise_lines(run):
     if faults:
         lines.append("page faults in timed rounds: "
                      + ", ".join(f"{arm} {count}" for arm, count in faults.items()))
-    throttled = [case for case, record in run.clocks.items() if record.get("throttle")]
-    if throttled:
-        lines.append("throttled: " + ", ".join(throttled))
+    if run.clocks:
+        lines.append("throttled: " + ", ".join(run.clocks))
     return lines
 
 
@@ -432,11 +434,12 @@ def head_lines(run, table):
         lines.append(", ".join(f"{name} {version}" for name, version in versions.items()))
     lines += [str(note) for note in environment.get("notes", [])]
     lines += noise_lines(run)
+    lines += [f"VOID RUN: a recorded peer was slower here: {case}" for case in table["void"]]
     lines += [f"FAILED RUN: no {peer}: {why}" for peer, why in table["missing_peers"].items()]
     if "planted" in table:
         planted = table["planted"]
-        lines.append(f"planted: the control takes {planted['factor']:.2f} of its time, seen in "
-                     f"{planted['detected']} of {planted['cases']} cases")
+        lines.append(f"PLANTED: Croft takes {planted['factor']:.2f} of its time, seen in "
+                     f"{planted['detected']} of {planted['cases']} entries")
     controls = [entry for entry in table["entries"] if not entry["control_missing"]]
     steady = sum(not entry["unstable"] for entry in controls)
     lines.append(f"an identical Croft within {gates.STABLE[0]}-{gates.STABLE[1]}: {steady} of "
@@ -493,7 +496,7 @@ def write(folder, out=sys.stdout):
     (folder / "speedup.svg").write_text(plot.speedup(run.cases, table))
     print(text, end="", file=out)
     missed = [gate for gate in table["gates"] if gate["verdict"] == "MISSED"]
-    return 1 if missed or table["missing_peers"] else 0
+    return 1 if missed or table["missing_peers"] or table["void"] else 0
 
 
 def merge(folders, out):
@@ -510,7 +513,7 @@ def merge(folders, out):
     Run(records)
     rest = [record for record in records if record["record"] != "end"]
     rest.append({"record": "end", "complete": all(record["complete"] for record in ends),
-                 "elapsed_s": sum(record["elapsed_s"] for record in ends)})
+                 "elapsed_s": sum(record.get("elapsed_s", 0) for record in ends)})
     pathlib.Path(out).mkdir(parents=True, exist_ok=True)
     (pathlib.Path(out) / "raw.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rest))
 

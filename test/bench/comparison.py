@@ -141,6 +141,9 @@ def missing():
     _, table, status = written([*records[:-1], failed, records[-1]])
     case("a_failed_arm_is_told", status == 1 and table["entries"][0]["failed"] == {
         "eager": "no such operator"} and "eager" in table["missing_peers"])
+    void = {"record": "peer_check", "limit": 0.15, "cases": [], "void": ["sum/f32/16384x4096"]}
+    folder, table, status = written([*records[:-1], void, records[-1]])
+    case("a_void_run_is_told", status == 1 and "VOID RUN" in (folder / "table.md").read_text())
     about = shape_case("sum", "5x5")
     _, table, _ = written([*records[:-1], about, records[-1]])
     case("a_case_without_samples_is_told", table["unmeasured"] == [about["id"]])
@@ -200,12 +203,13 @@ def slowdown():
          told.getvalue())
 
     def planted(about, ratios):
-        ratios["control"] = 1.10
-    _, table, _ = written(base_records(planted, planted=1.10))
-    case("a_planted_slow_arm_is_counted", table["planted"] == {
+        for arm in ratios:
+            ratios[arm] /= 1.10
+    _, table, _ = written(base_records(planted, plant=1.10))
+    case("a_planted_slowdown_is_counted", table["planted"] == {
         "factor": 1.10, "cases": 24, "detected": 24}, table.get("planted"))
-    _, table, _ = written(base_records(planted=1.10))
-    case("an_arm_that_is_not_slow_is_not_counted", table["planted"]["detected"] == 0)
+    _, table, _ = written(base_records(plant=1.10))
+    case("a_slowdown_that_was_not_there_is_not_counted", table["planted"]["detected"] == 0)
 
 
 def reader():

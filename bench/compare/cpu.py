@@ -1,0 +1,445 @@
+#!/usr/bin/env python3
+"""A comparison on a CPU: a process for each arm, alternated, on two processors.
+
+    bench/compare.py --device cpu --tier base --out DIR      (or bench/compare/cpu.py --tier ...)
+
+Croft (the Python call, an identical second process as control, and croft_launch in a loop of C),
+PyTorch eager and compiled, ONNX Runtime, JAX, hand-written kernels and the roofs of memory. Each
+arm is a process of its own (cpu_arm.py) that sleeps while another runs: the driver tells one to
+make its calls, waits GAP_S, tells the next; A B C, then C B A. Spinning at the ends of parallel
+regions is off (NO_SPINNING), so that no arm's workers run while another is timed; --spin leaves it
+on and stops all processes but one instead. Steal time and a fixed piece of work are noted in each
+round. All peers have to be there. Raw samples go to DIR/raw.jsonl (raw.py); report.py makes tables.
+"""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import random
+import select
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+
+if __package__:
+    from . import cases, cpu_native, cpu_problem, raw, report
+else:
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+    import cases
+    import cpu_native
+    import cpu_problem
+    import raw
+    import report
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+THREADS = 2
+GAP_S = 0.020
+ROUND_US = 4000.0       # of an arm's timed calls in a round
+ROUNDS = (7, 15)        # the fewest and the most; few where a round takes long
+CASE_S = 9.0            # what the rounds of one attempt should take
+ATTEMPTS = 3
+LOAD_LIMIT_S = 300.0
+ARMS = ["croft", "eager", "compiled", "onnxruntime", "jax", "croft_c", "roofs", "control"]
+PEERS = ["eager", "compiled", "onnxruntime", "jax"]
+ROW_ULPS = {"f32": 512.0, "f16": 8.0, "bf16": 8.0}  # past this a result is wrong, not inexact
+TIERS = {  # (operators, shapes)
+    "smoke": (["softmax", "cross_entropy"], ["17x257", "128x1024"]),
+    "quick": (cases.OPERATORS, ["17x257", "64x4096"]),
+    "base": (cases.OPERATORS, cases.BASE),
+    "wide": (cases.OPERATORS, cases.WIDE),
+    "gates": (cases.OPERATORS, cases.BASE + cases.WIDE + cases.ANCHOR),
+    "halves": (["sum", "softmax", "rmsnorm", "layernorm"], ["64x4096", "16384x4096", "32768x4096"]),
+    "roofs": (["sum", "softmax", "rmsnorm", "layernorm"], ["16384x4096", "32768x4096"]),
+}
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": str(THREADS), "MKL_NUM_THREADS": str(THREADS), "OMP_DYNAMIC": "false",
+    "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "0", "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    # freed memory stays with the process: no page faults of functional peers in timed calls
+    "MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 60), "MALLOC_ARENA_MAX": "1",
+    "MALLOC_TOP_PAD_": str(1 << 26), "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+}
+NO_SPINNING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
+
+
+class Lost(Exception):
+    """An arm that does not answer, or that cannot start."""
+
+
+class Process:
+    """An arm's process, as it is seen from the driver."""
+
+    def __init__(self, name, kind, library, processors, options):
+        environment = {**os.environ, **ENVIRONMENT, "CROFT_BENCH_PLANTED": str(options.plant)}
+        if options.spin:
+            environment["CROFT_BENCH_SPIN"] = "1"
+        else:
+            environment.update(NO_SPINNING)
+        self.name, self.stops = name, options.spin
+        self.child = subprocess.Popen(
+            [sys.executable, str(HERE / "cpu_arm.py"), kind, str(library)], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=options.log, env=environment,
+            preexec_fn=lambda: os.sched_setaffinity(0, processors))
+
+    def tell(self, **command):
+        try:
+            self.child.stdin.write(json.dumps(command) + "\n")
+            self.child.stdin.flush()
+        except BrokenPipeError as error:
+            raise Lost(f"{self.name} has ended") from error
+
+    def answer(self, limit_s=LOAD_LIMIT_S):
+        ready, _, _ = select.select([self.child.stdout], [], [], limit_s)
+        line = self.child.stdout.readline() if ready else ""
+        if not line:
+            raise Lost(f"{self.name} " + ("has ended" if ready else f"took over {limit_s:.0f} s"))
+        return json.loads(line)
+
+    def ask(self, **command):
+        if self.stops:
+            self.child.send_signal(signal.SIGCONT)
+        self.tell(**command)
+        answer = self.answer()
+        if self.stops:
+            self.child.send_signal(signal.SIGSTOP)
+        return answer
+
+    def end(self):
+        if self.child.poll() is None:
+            self.child.send_signal(signal.SIGCONT)
+            self.child.stdin.close()
+            try:
+                self.child.wait(5)
+            except subprocess.TimeoutExpired:
+                self.child.kill()
+                self.child.wait()
+
+
+class Timed:
+    """What is timed under a name: an arm, or one of the roofs' process."""
+
+    def __init__(self, name, process, part=None):
+        self.name, self.process, self.part, self.calls = name, process, part, 1
+
+    def round(self, calls=None):
+        part = {"part": self.part} if self.part else {}
+        answer = self.process.ask(do="round", calls=calls or self.calls, **part)
+        if "failed" in answer:
+            raise Lost(f"{self.name}: {answer['failed']}")
+        return answer
+
+    def calibrate(self):
+        """How many calls make up a round; microseconds of one."""
+        time_us = self.round(1)["us"]
+        if time_us < ROUND_US / 8:
+            time_us = self.round(8)["us"]
+        self.calls = max(1, min(100_000, round(ROUND_US / max(time_us, 0.01))))
+        return time_us
+
+
+def stolen_ms(processors):
+    """Time that the hypervisor gave to others, of these processors, since the start."""
+    ticks = 0
+    for line in pathlib.Path("/proc/stat").read_text().splitlines():
+        words = line.split()
+        if words[0] in {f"cpu{number}" for number in processors}:
+            ticks += int(words[8])
+    return ticks * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+# ---- what is written about the machine ----
+
+def first_line(path, word):
+    for line in pathlib.Path(path).read_text().splitlines():
+        if line.startswith(word):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def cache_bytes():
+    """Of the last level, as the system tells it."""
+    found = 0
+    for index in pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        text = index.read_text().strip()
+        scale = {"K": 1 << 10, "M": 1 << 20}.get(text[-1], 1)
+        found = max(found, int(text.rstrip("KM")) * scale)
+    return found
+
+
+def versions():
+    """Of all that is compared, without importing any of it here."""
+    import importlib.metadata
+    found = {"python": platform.python_version()}
+    for name in ("torch", "onnxruntime", "jax", "jaxlib", "numpy"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "missing"
+    found["gcc"] = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True,
+                                  check=False).stdout.strip()
+    return found
+
+
+def environment_of(options, processors):
+    files = [HERE / name for name in ("cpu.py", "cpu_arm.py", "cpu_native.py", "cpu_onnx.py",
+                                      "cpu_problem.py", "cpu_roof.c", "cases.py", "peer_rows.py")]
+    notes = [f"{THREADS} threads on processors {processors}; "
+             + ("spinning left on, other processes stopped" if options.spin else
+                "spinning off: " + " ".join(f"{a}={b}" for a, b in NO_SPINNING.items())),
+             "JAX takes no output: each call makes one, of memory that the process kept",
+             f"{GAP_S * 1e3:.0f} ms between arms; every round begins with untimed calls"]
+    record = {"record": "environment", "format": raw.FORMAT, "device_kind": "cpu",
+              "device": "cpu " + first_line("/proc/cpuinfo", "model name")
+                        + f", {THREADS} of {os.cpu_count()} processors",
+              "driver": f"{platform.system()} {platform.release()}", "versions": versions(),
+              "clocks": first_line("/proc/cpuinfo", "cpu MHz"), "host": platform.node(),
+              "llc_bytes": cache_bytes(),
+              "date": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+              "sources": raw.sources_of(ROOT, files), "command": options.command,
+              "tier": options.tier, "seed": options.seed, "environment": {
+                  **ENVIRONMENT, **({} if options.spin else NO_SPINNING)}, "notes": notes}
+    if options.plant:
+        record["plant"] = options.plant
+    return record
+
+
+# ---- a case ----
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.processors = options.processors
+        self.native = cpu_native.Native.built(folder, self.processors)
+        self.processes = {}
+        for name in ARMS:
+            kind = "planted" if name == "croft" and options.plant else name
+            self.processes[name] = Process(name, kind, self.native.path, self.processors, options)
+
+    def wait_for_arms(self):
+        """Lost, with all reasons, unless each arm could import what it needs."""
+        missing = []
+        for name, process in self.processes.items():
+            try:
+                answer = process.answer()
+                if "failed" in answer:
+                    missing.append(f"{name}: {answer['failed']}")
+            except Lost as lost:
+                missing.append(str(lost))
+        if missing:
+            raise Lost("; ".join(missing))
+
+    def end(self):
+        for process in self.processes.values():
+            process.end()
+
+    def load(self, case):
+        """(what can be timed, arm records) of a case."""
+        command = {"do": "load", "case": case, "folder": str(self.folder)}
+        for process in self.processes.values():
+            if self.options.spin:
+                process.child.send_signal(signal.SIGCONT)
+            process.tell(**command)
+        answers = {name: process.answer() for name, process in self.processes.items()}
+        if self.options.spin:
+            for process in self.processes.values():
+                process.child.send_signal(signal.SIGSTOP)
+        timed, records = [], []
+        for name, answer in answers.items():
+            record = {"record": "arm", "case": case["id"], "arm": name, "status": "ok"}
+            if "failed" in answer:
+                records.append({**record, "status": "failed", "why": answer["failed"]})
+                continue
+            if name == "roofs":
+                timed += [Timed(part, self.processes[name], part) for part in answer["parts"]]
+                records += self.roof_records(record, answer)
+                continue
+            bound = ROW_ULPS["f32" if case["dtype"] == "f32" else case["dtype"]]
+            record.update({key: answer[key] for key in ("error_ulp", "error_row_ulp")},
+                          error_bound=bound)
+            if answer.get("plan"):
+                record["plan"] = answer["plan"]
+            if not answer["error_row_ulp"] <= bound:
+                record.update(status="failed", why=f"wrong: {answer['error_row_ulp']:.3g} ulp of "
+                              "the row's largest result", error_ulp=None, error_row_ulp=None)
+            else:
+                timed.append(Timed(name, self.processes[name]))
+            records.append(record)
+        return timed, records
+
+    @staticmethod
+    def roof_records(record, answer):
+        records = []
+        for part in answer["parts"]:
+            own = {**record, "arm": part}
+            if part in answer["plan"]:
+                own["roof_kernel"] = answer["plan"][part]
+            if part == "hand":
+                own.update(zip(("error_ulp", "error_row_ulp"), answer["hand_errors"]))
+            records.append(own)
+        return records
+
+    def attempt(self, case, timed, rounds, number):
+        arms = {one.name: [] for one in timed}
+        faults = {one.name: [] for one in timed}
+        steal, work = [], []
+        for index in range(rounds):
+            before = stolen_ms(self.processors)
+            work.append(round(self.native.fixed_work_us(), 3))
+            for one in timed if index % 4 in (0, 3) else reversed(timed):
+                time.sleep(GAP_S)
+                answer = one.round()
+                arms[one.name].append(answer["us"])
+                faults[one.name].append(answer["faults"])
+            steal.append(stolen_ms(self.processors) - before)
+        return {"record": "samples", "case": case["id"], "phase": "wall", "attempt": number,
+                "order": "forwards, backwards, backwards, forwards: " + " ".join(arms),
+                "launches": {one.name: one.calls for one in timed}, "unit": "us", "arms": arms,
+                "steal_ms": steal, "fixed_work_us": work,
+                "faults": {name: counts for name, counts in faults.items() if any(counts)}}
+
+    def measure(self, case):
+        """All records of a case."""
+        cpu_problem.write(case, self.folder, self.options.seed)
+        clock = first_line("/proc/cpuinfo", "cpu MHz")
+        timed, records = self.load(case)
+        round_s = 0.0
+        for one in timed:
+            time.sleep(GAP_S)
+            time_us = one.calibrate()
+            round_s += GAP_S + max(1000.0, time_us) * 1e-6 + one.calls * time_us * 1e-6
+        rounds = max(ROUNDS[0], min(ROUNDS[1], int(CASE_S / max(round_s, 1e-3))))
+        rounds = self.options.rounds or rounds
+        for number in range(1, ATTEMPTS + 1):
+            samples = self.attempt(case, timed, rounds, number)
+            records.append(samples)
+            ratios = report.attempt_figures(samples)
+            if self.options.plant or not report.is_unstable(ratios):
+                break
+        records.append({"record": "clock", "case": case["id"], "before": clock,
+                        "after": first_line("/proc/cpuinfo", "cpu MHz"), "throttle": None})
+        for process in self.processes.values():
+            process.ask(do="drop")
+        return [case, *records]
+
+
+def line_about(records):
+    """One line of progress."""
+    case, samples = records[0], [one for one in records if one["record"] == "samples"][-1]
+    ratios = report.attempt_figures(samples)
+    words = " ".join(f"{name} {figure['median']:.2f}" for name, figure in ratios.items())
+    failed = [one["arm"] for one in records if one["record"] == "arm" and one["status"] != "ok"]
+    own = samples["arms"].get("croft")
+    return (f"{case['id']:36s} " + (f"{statistics.median(own):9.2f} us  " if own else "FAILED  ")
+            + words + (f"  failed: {' '.join(failed)}" if failed else "")
+            + ("  UNSTABLE" if report.is_unstable(ratios) else ""))
+
+
+def cases_of(options):
+    operators, shapes = TIERS[options.tier]
+    dtypes = options.dtype.split(",") if options.dtype else (
+        ["f32", "f16", "bf16"] if options.tier == "halves" else ["f32"])
+    operators = options.operators.split(",") if options.operators else operators
+    shapes = options.shapes.split(",") if options.shapes else shapes
+    return [cases.row_case(operator, dtype, shape).record() for dtype in dtypes for shape in shapes
+            for operator in operators]
+
+
+def run_cases(bench, options, writer, wanted, begin):
+    """Measures what is not finished; whether all of it is then."""
+    for index, case in enumerate(wanted):
+        if case["id"] in writer.finished:
+            continue
+        if options.budget and time.monotonic() - begin > options.budget:
+            print(f"out of time, {len(wanted) - index} cases left: --resume goes on", flush=True)
+            return False
+        records = bench.measure(case)
+        writer.case(records)
+        spent = time.monotonic() - begin
+        print(f"[{index + 1}/{len(wanted)} {spent:4.0f} s] {line_about(records)}", flush=True)
+    return True
+
+
+def filled(options):
+    """The options with defaults for what another parser does not have."""
+    defaults = {"tier": "base", "dtype": None, "seed": 1, "budget": None, "resume": False,
+                "rounds": 0, "spin": False, "plant": 0.0, "operators": None, "shapes": None,
+                "cpus": None, "command": " ".join(sys.argv)}
+    for name, value in defaults.items():
+        if getattr(options, name, None) is None:
+            setattr(options, name, value)
+    if options.tier not in TIERS:
+        raise SystemExit(f"compare: on a cpu the tiers are {', '.join(TIERS)}")
+    if isinstance(options.dtype, (list, tuple)):
+        options.dtype = ",".join(options.dtype)
+    found = sorted(os.sched_getaffinity(0))
+    options.processors = ([int(word) for word in options.cpus.split(",")] if options.cpus
+                          else found[:THREADS])
+    return options
+
+
+def measure(options):
+    """Runs a tier and writes its tables; 0, 1 when an arm failed, 2 when one is not there, 3 when
+    the budget ended it."""
+    options = filled(options)
+    out = pathlib.Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    os.sched_setaffinity(0, options.processors)
+    shared = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="croft-compare-", dir=shared))
+    begin, bench, complete = time.monotonic(), None, False
+    try:
+        with open(out / "arms.log", "a", encoding="utf-8") as options.log:
+            writer = raw.Writer(out, environment_of(options, options.processors), options.resume)
+            bench = Bench(options, folder)
+            bench.wait_for_arms()
+            complete = run_cases(bench, options, writer, cases_of(options), begin)
+            writer.write([{"record": "end", "complete": complete,
+                           "elapsed_s": round(time.monotonic() - begin, 1)}])
+    except Lost as lost:
+        print(f"compare: a failed run: {lost}", file=sys.stderr)
+        return 2
+    finally:
+        if bench:
+            bench.end()
+        shutil.rmtree(folder, ignore_errors=True)
+    report.write(out)
+    if not complete:
+        return 3
+    arms = report.Run(report.read_records(out / "raw.jsonl")).arms.values()
+    return 1 if any(record["status"] != "ok" for record in arms) else 0
+
+
+def run(options, arguments):
+    """As bench/compare.py calls it: with what it read of its arguments."""
+    options.command = "compare.py " + " ".join(arguments)
+    return measure(options)
+
+
+def parser():
+    result = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    result.add_argument("--tier", choices=sorted(TIERS), default="base")
+    result.add_argument("--dtype", help="f32, f16, bf16, or several with commas")
+    result.add_argument("--operators", help="of the tier's, with commas")
+    result.add_argument("--shapes", help="instead of the tier's, as 64x4096,17x257")
+    result.add_argument("--out", required=True, metavar="DIR")
+    result.add_argument("--budget", type=float, metavar="SECONDS")
+    result.add_argument("--resume", action="store_true")
+    result.add_argument("--rounds", type=int)
+    result.add_argument("--seed", type=int, default=1)
+    result.add_argument("--cpus", help="two processors, as 0,1")
+    result.add_argument("--spin", action="store_true",
+                        help="leave spinning on; processes that are not timed are stopped")
+    result.add_argument("--plant", type=float, default=0.0, metavar="FACTOR",
+                        help="makes Croft's arm so many times slower, to show that it is seen")
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(measure(parser().parse_args()))
