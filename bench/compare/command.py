@@ -30,7 +30,8 @@ def parse(arguments):
     add("file", nargs="?", help="a kernel file; without it, the six row operators of examples/")
     add("--peer", help="defines make, EAGER, FUNCTION, OUTPUT, TENSORS_MOVED (peer_rows.py) for "
                        "FILE; without it FILE is measured beside the roof alone")
-    add("--device", choices=["cuda", "cpu"], required=True)
+    add("--device", choices=["cuda", "cpu"], required=True,
+        help="cuda; `--device cpu --help` for the options of that")
     add("--tier", choices=cases.TIERS, default="quick")
     add("--smoke", action="store_true", help="three cases, all arms and phases (--tier smoke)")
     add("--random-shapes", metavar="SEED", type=int, help="--tier random with this seed")
@@ -194,12 +195,14 @@ def run_cuda(options, arguments):
 
 
 def main(arguments):
+    device = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    device.add_argument("--device")
+    if device.parse_known_args(arguments)[0].device == "cpu":  # which has options of its own
+        from . import cpu
+        return cpu.main(arguments)
     options = parse(arguments)
     try:
-        if options.device == "cuda":
-            return run_cuda(options, arguments)
-        from . import cpu
-        return cpu.run(options, arguments)
+        return run_cuda(options, arguments)
     except raw.Differs as error:
         say(f"{options.out} is of another run: {error}")
         return 1

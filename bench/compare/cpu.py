@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """A comparison on a CPU: a process for each arm, alternated, on two processors.
 
-    bench/compare.py --device cpu --tier base --out DIR      (or bench/compare/cpu.py --tier ...)
+    bench/compare.py --device cpu --tier base --out DIR
 
 Croft (the Python call, an identical second process as control, and croft_launch in a loop of C),
 PyTorch eager and compiled, ONNX Runtime, JAX, hand-written kernels and the roofs of memory. Each
@@ -12,11 +11,11 @@ on and stops all processes but one instead. Steal time and a fixed piece of work
 round. All peers have to be there. Raw samples go to DIR/raw.jsonl (raw.py); report.py makes tables.
 """
 import argparse
+import fnmatch
 import json
 import os
 import pathlib
 import platform
-import random
 import select
 import shutil
 import signal
@@ -26,17 +25,8 @@ import sys
 import tempfile
 import time
 
-import numpy
-
-if __package__:
-    from . import cases, cpu_native, cpu_problem, raw, report
-else:
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-    import cases
-    import cpu_native
-    import cpu_problem
-    import raw
-    import report
+from . import cases, cpu_native, cpu_problem, raw, report
+from .gates import COHORTS
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -46,18 +36,20 @@ ROUND_US = 4000.0       # of an arm's timed calls in a round
 ROUNDS = (7, 15)        # the fewest and the most; few where a round takes long
 CASE_S = 9.0            # what the rounds of one attempt should take
 ATTEMPTS = 3
+BUDGET_S = 480
 LOAD_LIMIT_S = 300.0
 ARMS = ["croft", "eager", "compiled", "onnxruntime", "jax", "croft_c", "roofs", "control"]
-PEERS = ["eager", "compiled", "onnxruntime", "jax"]
 ROW_ULPS = {"f32": 512.0, "f16": 8.0, "bf16": 8.0}  # past this a result is wrong, not inexact
+LARGE = ["16384x4096", "32768x4096"]
+STREAMED = ["sum", "softmax", "rmsnorm", "layernorm"]
 TIERS = {  # (operators, shapes)
     "smoke": (["softmax", "cross_entropy"], ["17x257", "128x1024"]),
     "quick": (cases.OPERATORS, ["17x257", "64x4096"]),
-    "base": (cases.OPERATORS, cases.BASE),
-    "wide": (cases.OPERATORS, cases.WIDE),
-    "gates": (cases.OPERATORS, cases.BASE + cases.WIDE + cases.ANCHOR),
-    "halves": (["sum", "softmax", "rmsnorm", "layernorm"], ["64x4096", "16384x4096", "32768x4096"]),
-    "roofs": (["sum", "softmax", "rmsnorm", "layernorm"], ["16384x4096", "32768x4096"]),
+    "base": (cases.OPERATORS, COHORTS["base"]),
+    "wide": (cases.OPERATORS, COHORTS["wide"]),
+    "gates": (cases.OPERATORS, cases.GATES),
+    "halves": (STREAMED, ["64x4096", *LARGE]),
+    "large": (STREAMED, LARGE),
 }
 ENVIRONMENT = {
     "OMP_NUM_THREADS": str(THREADS), "MKL_NUM_THREADS": str(THREADS), "OMP_DYNAMIC": "false",
@@ -212,6 +204,16 @@ def environment_of(options, processors):
 
 # ---- a case ----
 
+def memory_needed(case):
+    """Of all arms at once, with an output that a functional one makes, and of the files."""
+    elements = case["rows"] * case["width"]
+    return len(ARMS) * (case["footprint"] + case["write"]) + case["read"] + 8 * elements
+
+
+def memory_free():
+    return int(first_line("/proc/meminfo", "MemAvailable").split()[0]) << 10
+
+
 class Bench:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -306,6 +308,11 @@ class Bench:
 
     def measure(self, case):
         """All records of a case."""
+        needed, free = memory_needed(case), memory_free()
+        if needed > free:
+            why = f"{needed >> 20} MB of memory are needed, {free >> 20} are there"
+            return [case, *({"record": "arm", "case": case["id"], "arm": name, "status": "failed",
+                             "why": why} for name in ARMS)]
         cpu_problem.write(case, self.folder, self.options.seed)
         clock = first_line("/proc/cpuinfo", "cpu MHz")
         timed, records = self.load(case)
@@ -331,7 +338,10 @@ class Bench:
 
 def line_about(records):
     """One line of progress."""
-    case, samples = records[0], [one for one in records if one["record"] == "samples"][-1]
+    case, measured = records[0], [one for one in records if one["record"] == "samples"]
+    if not measured:
+        return f"{case['id']:36s} not measured: {records[1]['why']}"
+    samples = measured[-1]
     ratios = report.attempt_figures(samples)
     words = " ".join(f"{name} {figure['median']:.2f}" for name, figure in ratios.items())
     failed = [one["arm"] for one in records if one["record"] == "arm" and one["status"] != "ok"]
@@ -347,8 +357,77 @@ def cases_of(options):
         ["f32", "f16", "bf16"] if options.tier == "halves" else ["f32"])
     operators = options.operators.split(",") if options.operators else operators
     shapes = options.shapes.split(",") if options.shapes else shapes
-    return [cases.row_case(operator, dtype, shape).record() for dtype in dtypes for shape in shapes
-            for operator in operators]
+    found = [cases.row_case(operator, dtype, shape).record() for dtype in dtypes
+             for shape in shapes for operator in operators]
+    return [case for case in found if not options.only or
+            any(fnmatch.fnmatch(case["id"], pattern) for pattern in options.only)]
+
+
+def run_cases(bench, options, writer, wanted, begin):
+    """Measures what is not finished; whether all of it is then."""
+    for index, case in enumerate(wanted):
+        if case["id"] in writer.finished:
+            continue
+        if options.budget and time.monotonic() - begin > options.budget:
+            print(f"out of time, {len(wanted) - index} cases left: --resume goes on", flush=True)
+            return False
+        records = bench.measure(case)
+        writer.case(records)
+        spent = time.monotonic() - begin
+        print(f"[{index + 1}/{len(wanted)} {spent:4.0f} s] {line_about(records)}", flush=True)
+    return True
+
+
+def measure(self, case):
+        """All records of a case."""
+        cpu_problem.write(case, self.folder, self.options.seed)
+        clock = first_line("/proc/cpuinfo", "cpu MHz")
+        timed, records = self.load(case)
+        round_s = 0.0
+        for one in timed:
+            time.sleep(GAP_S)
+            time_us = one.calibrate()
+            round_s += GAP_S + max(1000.0, time_us) * 1e-6 + one.calls * time_us * 1e-6
+        rounds = max(ROUNDS[0], min(ROUNDS[1], int(CASE_S / max(round_s, 1e-3))))
+        rounds = self.options.rounds or rounds
+        for number in range(1, ATTEMPTS + 1):
+            samples = self.attempt(case, timed, rounds, number)
+            records.append(samples)
+            ratios = report.attempt_figures(samples)
+            if self.options.plant or not report.is_unstable(ratios):
+                break
+        records.append({"record": "clock", "case": case["id"], "before": clock,
+                        "after": first_line("/proc/cpuinfo", "cpu MHz"), "throttle": None})
+        for process in self.processes.values():
+            process.ask(do="drop")
+        return [case, *records]
+
+
+def line_about(records):
+    """One line of progress."""
+    case, measured = records[0], [one for one in records if one["record"] == "samples"]
+    if not measured:
+        return f"{case['id']:36s} not measured: {records[1]['why']}"
+    samples = measured[-1]
+    ratios = report.attempt_figures(samples)
+    words = " ".join(f"{name} {figure['median']:.2f}" for name, figure in ratios.items())
+    failed = [one["arm"] for one in records if one["record"] == "arm" and one["status"] != "ok"]
+    own = samples["arms"].get("croft")
+    return (f"{case['id']:36s} " + (f"{statistics.median(own):9.2f} us  " if own else "FAILED  ")
+            + words + (f"  failed: {' '.join(failed)}" if failed else "")
+            + ("  UNSTABLE" if report.is_unstable(ratios) else ""))
+
+
+def cases_of(options):
+    operators, shapes = TIERS[options.tier]
+    dtypes = options.dtype.split(",") if options.dtype else (
+        ["f32", "f16", "bf16"] if options.tier == "halves" else ["f32"])
+    operators = options.operators.split(",") if options.operators else operators
+    shapes = options.shapes.split(",") if options.shapes else shapes
+    found = [cases.row_case(operator, dtype, shape).record() for dtype in dtypes
+             for shape in shapes for operator in operators]
+    return [case for case in found if not options.only or
+            any(fnmatch.fnmatch(case["id"], pattern) for pattern in options.only)]
 
 
 def run_cases(bench, options, writer, wanted, begin):
@@ -387,7 +466,9 @@ def filled(options):
 def measure(options):
     """Runs a tier and writes its tables; 0, 1 when an arm failed, 2 when one is not there, 3 when
     the budget ended it."""
-    options = filled(options)
+    found = sorted(os.sched_getaffinity(0))
+    options.processors = ([int(word) for word in options.cpus.split(",")] if options.cpus
+                          else found[:THREADS])
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     os.sched_setaffinity(0, options.processors)
@@ -405,6 +486,9 @@ def measure(options):
     except Lost as lost:
         print(f"compare: a failed run: {lost}", file=sys.stderr)
         return 2
+    except raw.Differs as error:
+        print(f"compare: {out} is of another run: {error}", file=sys.stderr)
+        return 2
     finally:
         if bench:
             bench.end()
@@ -416,30 +500,33 @@ def measure(options):
     return 1 if any(record["status"] != "ok" for record in arms) else 0
 
 
-def run(options, arguments):
-    """As bench/compare.py calls it: with what it read of its arguments."""
-    options.command = "compare.py " + " ".join(arguments)
-    return measure(options)
-
-
 def parser():
-    result = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    result.add_argument("--tier", choices=sorted(TIERS), default="base")
-    result.add_argument("--dtype", help="f32, f16, bf16, or several with commas")
-    result.add_argument("--operators", help="of the tier's, with commas")
-    result.add_argument("--shapes", help="instead of the tier's, as 64x4096,17x257")
-    result.add_argument("--out", required=True, metavar="DIR")
-    result.add_argument("--budget", type=float, metavar="SECONDS")
-    result.add_argument("--resume", action="store_true")
-    result.add_argument("--rounds", type=int)
-    result.add_argument("--seed", type=int, default=1)
-    result.add_argument("--cpus", help="two processors, as 0,1")
-    result.add_argument("--spin", action="store_true",
-                        help="leave spinning on; processes that are not timed are stopped")
-    result.add_argument("--plant", type=float, default=0.0, metavar="FACTOR",
-                        help="makes Croft's arm so many times slower, to show that it is seen")
+    result = argparse.ArgumentParser(
+        prog="compare.py --device cpu",
+        description="Measures Croft beside PyTorch, ONNX Runtime and JAX on two processors.",
+        epilog="Ends with 0, 1 when an arm failed in a case, 2 when one is not there or OUT is of "
+               "another run, 3 when the budget ended it (--resume goes on).")
+    add = result.add_argument
+    add("--device", choices=["cpu"], required=True)
+    add("--tier", choices=list(TIERS), default="base")
+    add("--dtype", help="f32, f16, bf16, or several with commas (f32; halves: all three)")
+    add("--operators", help="instead of the tier's, with commas")
+    add("--shapes", help="instead of the tier's, as 64x4096,17x257")
+    add("--only", action="append", metavar="ID", help="cases whose name fits; * fits all")
+    add("--out", required=True, metavar="DIR")
+    add("--budget", type=float, metavar="SECONDS", default=BUDGET_S, help="0: none")
+    add("--resume", action="store_true", help="goes on with what OUT has")
+    add("--rounds", type=int, metavar="N", help="of each attempt, instead of 7 to 15")
+    add("--seed", type=int, default=1, help="of the inputs")
+    add("--cpus", metavar="A,B", help="the processors; without it the first two of this process")
+    add("--spin", action="store_true",
+        help="leaves spinning on; processes that are not timed are stopped")
+    add("--plant", type=float, default=0.0, metavar="FACTOR",
+        help="makes Croft's arm so many times slower, to show that it is seen (1.10)")
     return result
 
 
-if __name__ == "__main__":
-    sys.exit(measure(parser().parse_args()))
+def main(arguments):
+    options = parser().parse_args(arguments)
+    options.command = "compare.py " + " ".join(arguments)
+    return measure(options)

@@ -16,12 +16,9 @@ import types
 import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "bench" / "compare"))
+sys.path.insert(0, str(ROOT / "bench"))
 sys.dont_write_bytecode = True
-import cases  # noqa: E402
-import cpu  # noqa: E402
-import cpu_native  # noqa: E402
-import cpu_problem  # noqa: E402
+from compare import cases, cpu, cpu_native, cpu_problem  # noqa: E402
 
 SCRATCH = pathlib.Path(os.environ.get("CROFT_SCRATCH") or tempfile.mkdtemp(prefix="cpu-arms-"))
 PROCESSORS = sorted(os.sched_getaffinity(0))[:2]
@@ -200,6 +197,12 @@ def rounds(native):
     bench, _ = pretended_bench(native, dict(times, control=4200.0), {"roofs": roof})
     samples = [one for one in bench.measure(about) if one["record"] == "samples"]
     case("an_unstable_case_has_three_attempts", [one["attempt"] for one in samples] == [1, 2, 3])
+
+    bench, log = pretended_bench(native, times)
+    records = bench.measure(cases.row_case("softmax", "f32", "1048576x1048576").record())
+    case("too_little_memory_is_told", not log and len(records) == 1 + len(cpu.ARMS) and all(
+        record["status"] == "failed" and "memory" in record["why"] for record in records[1:])
+        and "not measured" in cpu.line_about(records), records)
 
     wrong = {"error_ulp": 9e9, "error_row_ulp": 9e9, "call_us": 1.0, "plan": None}
     bench, _ = pretended_bench(native, times, {"roofs": roof, "eager": wrong,
