@@ -1,7 +1,8 @@
 """Objects of the library, freed in the right order; contexts, one for each device.
 
-A handle holds its parent, so that a dispatch ends before its kernel and that before its context,
-whatever order Python forgets them in. Nothing is freed by a process that ends (threads may still
+A handle holds its parent, and counts its children, so that a dispatch ends before its kernel and
+that before its context, whatever order Python forgets them in: the collector finishes the objects
+of a cycle parents first, as often as not. Nothing is freed by a process that ends (threads may still
 be inside a call) nor by the child of a fork: the threads of a context stay with the parent, so the
 child forgets every context without touching it, and makes new ones when it wants them.
 """
@@ -24,11 +25,12 @@ class Lives:
     """Which handles may still be freed: those made since the process began, until it ends."""
     generation = 0
     ending = False
+    counting = threading.RLock()  # one thread may collect while it counts
 
 
 class Handle:
     """A pointer that the library gave, and the function that frees it."""
-    __slots__ = ("pointer", "parent", "free", "generation", "__weakref__")
+    __slots__ = ("pointer", "parent", "free", "generation", "lives", "__weakref__")
 
     def __init__(self, pointer: ctypes.c_void_p, free: Callable[[ctypes.c_void_p], object],
                  parent: Handle | None) -> None:
@@ -36,10 +38,24 @@ class Handle:
         self.free = free
         self.parent = parent
         self.generation = Lives.generation
+        self.lives = 1  # its own, and those of its children
+        if parent is not None:
+            with Lives.counting:
+                parent.lives += 1
 
-    def __del__(self, lives: type[Lives] = Lives) -> None:
+    def __del__(self) -> None:
+        self.end_life()
+
+    def end_life(self, lives: type[Lives] = Lives) -> None:
+        """Its own or a child's; with the last one it is freed."""
+        with lives.counting:
+            self.lives -= 1
+            if self.lives:
+                return
         if not lives.ending and self.generation == lives.generation:
             self.free(self.pointer)
+        if self.parent is not None:
+            self.parent.end_life()
 
 
 def obtain(call: Callable[..., int], *arguments: Any, free: Callable[[ctypes.c_void_p], object],
@@ -93,6 +109,7 @@ keepers: weakref.WeakSet[Any] = weakref.WeakSet()
 def forget_all() -> None:
     global lock
     Lives.generation += 1
+    Lives.counting = threading.RLock()
     lock = threading.RLock()
     contexts.clear()
     for keeper in list(keepers):

@@ -5,6 +5,7 @@ builds: release
 
 Each case that may end badly is a process of its own: it has to print `done` and end with 0.
 """
+import gc
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 
 import package
 from package import ROOT, case
+from croft import _handles
 
 HEAD = f"""
 import os, sys, threading
@@ -27,6 +29,10 @@ ENDS = {
     "ends_with_a_cycle": "d = k.bind(x); d.me = d; k.us = [k, d]; d()",
     "frees_in_any_order": "import gc\nd = k.bind(x); layout = croft.Layout('identity(32)')\n"
                           "del k\ngc.collect()\nd()\ndel d\ngc.collect()\nassert str(layout)",
+    "collects_cycles": "import gc\nfor turn in range(20):\n"
+                       "    k = croft.compile(k.program.text.decode()); d = k.bind(x); d()\n"
+                       "    d.me = d; k.us = [k, d]\n    y = croft.Layout('identity(32)')\n"
+                       "    k = croft.compile(k.program.text.decode()); del d\n    gc.collect()",
     "ends_with_a_thread_in_a_call": "def run():\n    while True: k(x)\n"
                                     "[threading.Thread(target=run, daemon=True).start() "
                                     "for _ in range(3)]\nk(x)",
@@ -102,7 +108,29 @@ def check_threads():
     case("sixteen_threads", not wrong, wrong)
 
 
+def check_order():
+    """The collector ends what is in a cycle in any order: nothing is freed before its children."""
+    freed = []
+    handles = [_handles.Handle("context", freed.append, None)]
+    for name in ("kernel", "function", "dispatch"):
+        handles.append(_handles.Handle(name, freed.append, handles[-1]))
+    holder = [handles, *handles]
+    holder.append(holder)
+    del handles, holder
+    gc.collect()
+    case("a_cycle_is_freed_children_first", freed == ["dispatch", "function", "kernel", "context"],
+         freed)
+    freed.clear()
+    parent = _handles.Handle("parent", freed.append, None)
+    child = _handles.Handle("child", freed.append, parent)
+    del parent
+    case("a_parent_lives_with_its_child", freed == [], freed)
+    del child
+    case("then_it_ends_too", freed == ["child", "parent"], freed)
+
+
 def main():
+    check_order()
     check_threads()
     for name, code in ENDS.items():
         alone(name, code)
