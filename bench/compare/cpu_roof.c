@@ -5,9 +5,9 @@
  *
  *     roof_run(ROOF_NT, {x, residual, y}, 2, 1, bytes, ahead, k, {0, 1}, 2)   k passes, in ns
  *
- * A roof reads `reads` arrays and writes `writes` ones, each thread its own part, all passes without
- * meeting the others: what memory gives, not what a call costs. A hand-written kernel meets after
- * each pass, as a call has to. Threads are started before the clock and pinned.
+ * A roof reads `reads` arrays and writes `writes` ones, each thread its own part, all passes
+ * without meeting the others: what memory gives, not what a call costs. A hand-written kernel meets
+ * after each pass, as a call has to. Threads are started before the clock and pinned.
  */
 #define _GNU_SOURCE
 #include "../vector_layernorm.h"

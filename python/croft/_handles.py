@@ -1,9 +1,9 @@
 """Objects of the library, freed in the right order; contexts, one for each device.
 
 A handle holds its parent, and counts its children, so that a dispatch ends before its kernel and
-that before its context, whatever order Python forgets them in: the collector finishes the objects
-of a cycle parents first, as often as not. Nothing is freed by a process that ends (threads may still
-be inside a call) nor by the child of a fork: the threads of a context stay with the parent, so the
+that before its context, whatever order Python forgets them in: the collector finishes objects of a
+cycle parents first, as often as not. Nothing is freed by a process that ends (threads may still be
+inside a call) nor by the child of a fork: the threads of a context stay with the parent, so the
 child forgets every context without touching it, and makes new ones when it wants them.
 """
 from __future__ import annotations
