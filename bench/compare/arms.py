@@ -10,6 +10,7 @@ cannot be made or called, or whose outputs are wrong, has failed: it keeps its n
 """
 import dataclasses
 import functools
+import math
 import pathlib
 import time
 
@@ -200,13 +201,14 @@ class Stand:
         result = run()
         self.device.synchronize()
         found = arm.written(buffers) if arm.written else listed(result if made is None else made)
-        worst, bound = arm.facts.get("error_ulp", 0.0), 0
+        worst, bound = arm.facts.get("error_ulp") or 0.0, 0
         for output, wanted in zip(found, self.reference(index), strict=True):
             worst = max(worst, outputs.error_ulp(output, wanted))
             bound = max(bound, outputs.BOUND.get(output.dtype, 0))
         ours = arm.name in ("croft", "control")
         bound *= 1 if ours else outputs.PEER_BOUND
-        arm.facts["error_ulp"], arm.facts["error_bound"] = worst, bound
+        arm.facts["error_ulp"] = worst if math.isfinite(worst) else None  # JSON has no infinity
+        arm.facts["error_bound"] = bound
         if worst > bound:
             arm.fail(ArithmeticError(f"an output is {worst:.3g} ulp from float64, bound {bound}"))
 

@@ -121,8 +121,8 @@ def pairs_of(tier, seed, operators):
     """(operator, shape) of a tier; a kernel file is its own only operator."""
     if tier == "smoke":
         shapes = ["128x1024", "1024x4096", "16384x4096"]
-        return list(zip((operators * 3)[:3] if len(operators) < 3 else
-                        ["softmax", "cross_entropy", "residual_layernorm"], shapes))
+        some = ["softmax", "cross_entropy", "residual_layernorm"]
+        return list(zip(some if operators == OPERATORS else operators * 3, shapes))
     if tier == "random":
         own = operators != OPERATORS
         return [(operators[i % len(operators)] if own else operator, shape)

@@ -120,6 +120,19 @@ class Course:
     def case(self, case, only=None):
         """All records of a case; `only`: of these arms, in graphs."""
         begin = self.now()
+        gc.disable()  # what is collected during a capture or a round would be part of it
+        try:
+            return self.measured(case, only, begin)
+        except Exception as error:  # no memory for the buffers, say: the case stays, as failed
+            return [dict(case.record(), elapsed_s=round(self.now() - begin, 3)),
+                    {"record": "arm", "case": case.id, "arm": "croft", "status": "failed",
+                     "why": f"{type(error).__name__}: {error}"[:2000]}]
+        finally:
+            gc.enable()
+            gc.collect()
+            self.device.forget()
+
+    def measured(self, case, only, begin):
         launches, sets = self.counts(case)
         stand = self.open_stand(case, sets, only)
         try:
@@ -140,9 +153,6 @@ class Course:
             return records + [arm.record(case) for arm in stand.arms] + samples
         finally:
             stand.close()
-            del stand
-            gc.collect()
-            self.device.forget()
 
     # ---- the run ----
 
@@ -169,7 +179,6 @@ class Course:
         cases = list(cases)
         left = [case for case in cases if case.id not in self.writer.finished]
         complete = True
-        gc.disable()
         for index, case in enumerate(left):
             if budget_s and self.now() - self.begin > budget_s - MARGIN_S:
                 self.say(f"the budget is spent: {len(left) - index} cases are left (--resume)")
@@ -180,7 +189,6 @@ class Course:
             self.failed += [(record["case"], record["arm"], record["why"]) for record in records
                             if record["record"] == "arm" and record["status"] != "ok"]
             self.say(f"[{len(cases) - len(left) + index + 1}/{len(cases)}] {summary(records)}")
-        gc.enable()
         for case, arm, why in self.failed:
             self.say(f"failed: {case} {arm}: {why.splitlines()[0]}")
         return COMPLETE if complete and not self.failed else FAILED if complete else UNFINISHED

@@ -281,6 +281,20 @@ def a_failed_arm_is_kept_and_the_run_has_failed():
     assert any("failed: softmax/f32/16384x4096 compiled" in line for line in said), said
 
 
+def a_case_without_memory_stays_as_failed():
+    run, said = course(PretendedDevice(TIMES), "memory")
+
+    def open_stand(case, count, only=None):
+        raise MemoryError("no memory for the buffers")
+
+    run.open_stand = open_stand
+    assert run.run([SMALL, LARGE]) == 1
+    records = raw.read(run.writer.path)
+    assert [record["case"] for record in records if record.get("status") == "failed"] == \
+        [SMALL.id, LARGE.id]
+    assert "no memory" in said[-1], said
+
+
 def a_spent_budget_stops_and_resume_goes_on():
     some = cases.cases_of("quick")[:3]
     device = PretendedDevice(TIMES)
@@ -379,7 +393,8 @@ TESTS = [gates_have_66_cases_in_their_strata, random_shapes_are_those_of_their_s
          rounds_go_there_and_back_and_cancel_drift, a_case_has_all_arms_phases_and_ratios,
          a_planted_tenth_is_seen, an_unstable_case_is_measured_again_and_kept,
          a_moved_clock_is_measured_again, a_failed_arm_is_kept_and_the_run_has_failed,
-         a_spent_budget_stops_and_resume_goes_on, another_device_or_source_is_not_taken_up,
+         a_case_without_memory_stays_as_failed, a_spent_budget_stops_and_resume_goes_on,
+         another_device_or_source_is_not_taken_up,
          a_peer_slower_than_its_record_voids_the_run, a_family_has_16_to_96_kernels_of_their_own,
          tasks_come_once_with_the_dearest_first, options_that_make_no_sense_are_refused,
          lines_of_the_raw_file_are_json]
