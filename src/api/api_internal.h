@@ -66,14 +66,6 @@ struct api_variant {
     _Atomic(char *) plan_text; /* NULL: nobody has asked yet */
 };
 
-/* A part of a buffer that the device was asked for. */
-typedef struct api_part {
-    void *memory; /* NULL: none */
-    void *data;   /* of which it is one */
-    uint64_t offset;
-    int64_t bytes;
-} api_part;
-
 /* Where a tensor of a dispatch may lie. */
 typedef struct api_place {
     int parameter;
@@ -96,8 +88,8 @@ struct croft_dispatch {
     int parameter_count, pointer_count;
     runtime_tensor tensors[API_PARAMETERS_LIMIT]; /* by parameter; of scalars nothing */
     bool read[API_PARAMETERS_LIMIT], written[API_PARAMETERS_LIMIT];
-    void *memory[API_PARAMETERS_LIMIT];   /* by parameter: what a launch is given */
-    api_part parts[API_PARAMETERS_LIMIT]; /* by parameter */
+    void *memory[API_PARAMETERS_LIMIT]; /* by parameter: what a launch is given */
+    void *parts[API_PARAMETERS_LIMIT]; /* of buffers, by parameter: what the device was asked for */
     void *pointers[API_PARAMETERS_LIMIT]; /* of tensors, those of the workspace last */
     int own_pointers;                     /* of the caller */
     api_place *places;                    /* of these; NULL: where memory is a handle */

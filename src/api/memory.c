@@ -2,7 +2,8 @@
  *
  *     croft_tensor {data 0x7f..00, byte_offset 64}     ->   address 0x7f..40, of the process
  *     croft_tensor {data a handle, byte_offset 1024}   ->   address 1024, of that buffer's space;
- *                                                           the device is given a part of it
+ *                                                           the device is given a part of it,
+ *                                                           those bytes and no others
  */
 #include "api/api_internal.h"
 
@@ -70,47 +71,56 @@ croft_status api_memory_place(api_call *call, croft_dispatch *dispatch, const ch
     return status;
 }
 
-/* The same bytes by another name are one part. */
-static void *part_of_same(const croft_dispatch *dispatch, const croft_tensor *given, int64_t bytes,
-                          int parameter) {
-    for (int i = 0; i < parameter; i++)
-        if (dispatch->parts[i].memory != NULL && dispatch->parts[i].data == given->data &&
-            dispatch->parts[i].offset == given->byte_offset && dispatch->parts[i].bytes == bytes)
-            return dispatch->parts[i].memory;
-    return NULL;
+static bool are_same_bytes(const croft_dispatch *dispatch, int a, int b) {
+    const runtime_tensor *first = &dispatch->tensors[a], *second = &dispatch->tensors[b];
+    int64_t bytes = api_tensor_bytes(first);
+    return dispatch->memory[a] != NULL && first->space == second->space &&
+           first->address == second->address && bytes == api_tensor_bytes(second);
 }
 
-croft_status api_memory_take(api_call *call, croft_dispatch *dispatch, const croft_tensor *given,
-                             int64_t bytes, int parameter) {
+static croft_status take_part(api_call *call, croft_dispatch *dispatch, const croft_tensor *given,
+                              int64_t bytes, int parameter) {
     runtime_device *device = dispatch->kernel->context->device;
-    void **memory = &dispatch->memory[parameter];
-    if (device->vtable->part == NULL) {
-        *memory = (void *)(uintptr_t)dispatch->tensors[parameter].address;
-        return CROFT_OK;
-    }
-    if (bytes == 0 || given->byte_offset == 0) {
-        *memory = bytes == 0 ? NULL : given->data;
-        return CROFT_OK;
-    }
-    *memory = part_of_same(dispatch, given, bytes, parameter);
-    if (*memory != NULL)
-        return CROFT_OK;
     runtime_report *report = api_allocate(call->allocator, sizeof *report);
     if (report == NULL)
         return CROFT_OUT_OF_MEMORY;
     runtime_status status = device->vtable->part(device, given->data, (int64_t)given->byte_offset,
-                                                 bytes, memory, report);
+                                                 bytes, &dispatch->parts[parameter], report);
     croft_status answer = api_runtime_status(call, report, status);
     api_release(call->allocator, report, sizeof *report);
-    if (answer == CROFT_OK)
-        dispatch->parts[parameter] = (api_part){
-            .memory = *memory, .data = given->data, .offset = given->byte_offset, .bytes = bytes};
+    dispatch->memory[parameter] = dispatch->parts[parameter];
     return answer;
+}
+
+/* What reads one handle and writes another one of the same bytes does anything. So each handle has
+ * the bytes of its tensor alone, and the same bytes by several names are one handle: that of a
+ * tensor that is written. */
+croft_status api_memory_take(api_call *call, croft_dispatch *dispatch, const croft_tensor *given,
+                             int64_t bytes, int parameter) {
+    void **memory = &dispatch->memory[parameter];
+    if (dispatch->kernel->context->device->vtable->part == NULL) {
+        *memory = (void *)(uintptr_t)dispatch->tensors[parameter].address;
+        return CROFT_OK;
+    }
+    if (bytes == 0)
+        return CROFT_OK;
+    for (int i = 0; i < parameter; i++) {
+        if (are_same_bytes(dispatch, i, parameter) &&
+            (dispatch->written[i] || !dispatch->written[parameter])) {
+            *memory = dispatch->memory[i];
+            return CROFT_OK;
+        }
+    }
+    croft_status status = take_part(call, dispatch, given, bytes, parameter);
+    for (int i = 0; i < parameter && status == CROFT_OK; i++)
+        if (are_same_bytes(dispatch, i, parameter))
+            dispatch->memory[i] = *memory;
+    return status;
 }
 
 void api_memory_release(croft_dispatch *dispatch) {
     runtime_device *device = dispatch->kernel->context->device;
     for (int i = 0; i < API_PARAMETERS_LIMIT; i++)
-        if (dispatch->parts[i].memory != NULL)
-            device->vtable->release(device, dispatch->parts[i].memory);
+        if (dispatch->parts[i] != NULL)
+            device->vtable->release(device, dispatch->parts[i]);
 }

@@ -103,12 +103,6 @@ runtime_status opencl_part(runtime_device *device, void *memory, int64_t offset,
     memory_info info;
     int error = 0;
     *part = NULL;
-    if (offset == 0) {
-        runtime_status status =
-            opencl_status(opencl->library.memory_retain(memory), "clRetainMemObject", report);
-        *part = status == RUNTIME_OK ? memory : NULL;
-        return status;
-    }
     if (offset < 0 || offset % opencl->facts.part_alignment_bytes != 0)
         return runtime_report_set(report, RUNTIME_SYSTEM_FAILED,
                                   "a part of a buffer begins at a multiple of %lld bytes on this "
@@ -117,6 +111,11 @@ runtime_status opencl_part(runtime_device *device, void *memory, int64_t offset,
     runtime_status status = ask(opencl, memory, &info, report);
     if (status != RUNTIME_OK)
         return status;
+    if (offset == 0 && bytes >= 0 && (uint64_t)bytes == info.bytes) {
+        status = opencl_status(opencl->library.memory_retain(memory), "clRetainMemObject", report);
+        *part = status == RUNTIME_OK ? memory : NULL;
+        return status;
+    }
     part_region region = {.origin = info.offset + (size_t)offset,
                           .size = bytes > 0 ? (size_t)bytes : 1};
     *part = opencl->library.part_create(info.whole != NULL ? info.whole : memory, 0,

@@ -543,6 +543,22 @@ FUNCTION int clSetKernelArg(void *set, uint32_t index, size_t size, const void *
 
 /* ---- launches ---- */
 
+static int share_bytes(const memory_object *a, const memory_object *b) {
+    const memory_object *a_whole = a->whole != NULL ? a->whole : a;
+    const memory_object *b_whole = b->whole != NULL ? b->whole : b;
+    return a != b && a_whole == b_whole && a->offset < b->offset + b->bytes &&
+           b->offset < a->offset + a->bytes;
+}
+
+/* Reading through both would be defined, but nobody knows here what a kernel does. */
+static void check_memories(const fake_launch *launch) {
+    for (int i = 0; i < launch->argument_count; i++)
+        for (int j = 0; j < i; j++)
+            rule(launch->memories[i] == NULL || launch->memories[j] == NULL ||
+                     !share_bytes(launch->memories[i], launch->memories[j]),
+                 "a launch on two handles of the same bytes");
+}
+
 FUNCTION int clEnqueueNDRangeKernel(void *queue, void *launched, uint32_t dimensions,
                                     const size_t *offset, const size_t *items, const size_t *group,
                                     uint32_t count, void *const *events, void **event) {
@@ -556,6 +572,7 @@ FUNCTION int clEnqueueNDRangeKernel(void *queue, void *launched, uint32_t dimens
     fake_launch launch = kernel->arguments;
     launch.items = items[0];
     launch.group = group[0];
+    check_memories(&launch);
     launch.queue = queue;
     launch.kernel = kernel;
     launch.waits_for = count == 1 ? ((object *)events[0])->number : -1;

@@ -338,8 +338,12 @@ static void parts_of_buffers_begin_where_they_may(void **state) {
                      RUNTIME_OK);
     for (int i = 0; i < WIDTH; i++)
         assert_true(s->y[i] == 3.0f * s->x[i + step / 4]);
-    assert_int_equal(v->part(s->device, part, 0, 1, &same, &s->report), RUNTIME_OK);
+    assert_int_equal(v->part(s->device, part, 0, bytes, &same, &s->report), RUNTIME_OK);
     assert_ptr_equal(same, part);
+    v->release(s->device, same);
+    assert_int_equal(v->part(s->device, part, 0, 1, &same, &s->report), RUNTIME_OK);
+    assert_int_equal(v->locate(s->device, same, &place, &s->report), RUNTIME_OK);
+    assert_int_equal(place.bytes, 1); /* no more than was asked for */
     v->release(s->device, same);
     v->release(s->device, part);
     unload(s, module);

@@ -83,7 +83,7 @@ typedef struct opencl_fixture {
     runtime_artifact artifact;
 } opencl_fixture;
 
-static opencl_fixture *opencl_fixture_without_device(void) {
+static inline opencl_fixture *opencl_fixture_without_device(void) {
     opencl_fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
     f->fake = fake_open();
@@ -113,7 +113,7 @@ static inline opencl_fixture *opencl_fixture_new(void) {
     return f;
 }
 
-static void opencl_fixture_free(opencl_fixture *f) {
+static inline void opencl_fixture_free(opencl_fixture *f) {
     if (f->device != NULL)
         f->device->vtable->destroy(f->device);
     fake_close(f->fake);
@@ -122,7 +122,7 @@ static void opencl_fixture_free(opencl_fixture *f) {
     free(f);
 }
 
-static runtime_status opencl_fixture_load(opencl_fixture *f, runtime_module **module) {
+static inline runtime_status opencl_fixture_load(opencl_fixture *f, runtime_module **module) {
     return f->device->vtable->load(f->device, &f->artifact, module, &f->report);
 }
 
