@@ -2,7 +2,8 @@
 
 A round goes over all arms and back again (A B C C B A): an arm's sample is the mean of its two
 times, so a drift within the round is in every arm alike, and sample i of one arm belongs to sample
-i of another. A phase is a number of rounds; it is measured again, at most ATTEMPTS times in all,
+i of another. Each round begins with the next arm (B C A A C B), so that each arm is as often first,
+last and behind itself as any other. A phase is a number of rounds; it is measured again, at most ATTEMPTS times in all,
 when the control (the same kernel, compiled separately) differs from Croft by more than STABLE, or
 the clock moved. Every attempt is kept.
 """
@@ -47,16 +48,18 @@ def buffers_of(count, warmth, plant=None):
     return [0] * (count + further) if warmth == "hot" else list(range(count + further))
 
 
-def order_of(names):
-    return list(names) + list(reversed(names))
+def order_of(names, turn=0):
+    turn %= max(1, len(names))
+    turned = list(names[turn:]) + list(names[:turn])
+    return turned + turned[::-1]
 
 
 def paired_rounds(samplers, rounds):
     """name -> samples; `samplers`: name -> function that gives one time."""
     samples = {name: [] for name in samplers}
-    for _ in range(rounds):
+    for turn in range(rounds):
         times = {name: 0.0 for name in samplers}
-        for name in order_of(list(samplers)):
+        for name in order_of(list(samplers), turn):
             times[name] += samplers[name]() / 2
         for name, value in times.items():
             samples[name].append(value)
@@ -85,7 +88,7 @@ def is_stable(samples):
 
 
 def letters(names):
-    """A letter for each arm, in the order of the raw file: ABBA."""
+    """A letter for each arm, in the order of the raw file, as the first round has them: ABBA."""
     text = "".join(chr(ord("A") + index) for index in range(len(names)))
     return text + text[::-1]
 
