@@ -2,6 +2,7 @@
  *
  *     functions.c        creating, asking for outputs, preparing, calling
  *     function_fold.c    tensors with more axes than their parameters
+ *     function_table.c   the dispatches that it keeps
  *     objects.c          calls with objects of another language
  */
 #ifndef API_FUNCTION_INTERNAL_H
@@ -17,8 +18,23 @@ typedef struct api_slot {
     bool is_read, is_written;
 } api_slot;
 
+enum { API_KEPT_LIMIT = 64 };
+enum { API_KIND_WORDS = API_PARAMETERS_LIMIT * (2 + 2 * CROFT_OUTPUT_AXES) };
+
+typedef struct api_kept api_kept;
+
+typedef struct api_table {
+    _Atomic(api_kept *) slots[API_KEPT_LIMIT];
+    _Atomic uint64_t hashes[API_KEPT_LIMIT]; /* of what stands there */
+    _Atomic int64_t readers, clock;
+    runtime_lock lock; /* of what follows, and of changes of the slots */
+    api_kept *leaving;
+    int64_t bytes; /* of workspaces of what is kept */
+} api_table;
+
 struct croft_function {
     croft_kernel *kernel;
+    api_table table;
     base_arena arena; /* what follows */
     croft_argument *arguments;
     int argument_count;
@@ -27,6 +43,15 @@ struct croft_function {
     int slot_count;
     int read_count; /* in and inout; the others are written alone */
 };
+
+/* Runs the function on a stream (NULL: the device's own). `around`, which may be NULL, is left
+ * while something takes long. */
+croft_status api_function_call(croft_function *function, const croft_tensor *const *tensors,
+                               int count, void *stream, const croft_objects *around,
+                               croft_diagnostics **findings);
+
+/* Whether the launch keeps the calling thread busy for long. */
+bool api_worth_leaving(const croft_dispatch *dispatch);
 
 /* Refuses another number of tensors, and NULL where `open` does not allow it: there outputs that
  * are written alone may be missing. CROFT_MISUSE. */
@@ -49,5 +74,42 @@ croft_status api_function_fold(api_call *call, const croft_function *function,
  * tensor. NULL: none. */
 const api_folded *api_function_leading(const croft_function *function, const api_folded *folded,
                                        int slot);
+
+/* ---- function_table.c ---- */
+/* The tensors of a call: what a dispatch is kept for, and their addresses. Large: not zeroed. */
+typedef struct api_kind {
+    uint64_t hash;
+    void *stream;
+    int word_count;
+    uint64_t words[API_KIND_WORDS];
+    uint64_t addresses[API_PARAMETERS_LIMIT]; /* 0: no memory */
+} api_kind;
+
+/* A dispatch that is kept. */
+struct api_kept {
+    api_kept *next; /* of those that leave */
+    croft_dispatch *dispatch;
+    _Atomic int64_t users, used_at;
+    _Atomic bool captured; /* into a graph */
+    bool of_stream;        /* it has a workspace */
+    void *stream;
+    uint64_t thread; /* of a stream that each thread has its own of */
+    int64_t bytes;   /* of its workspaces */
+    uint64_t hash;
+    int word_count;
+    uint64_t words[];
+};
+
+/* False: tensors that no kernel takes. */
+bool api_kind_read(const croft_tensor *const *tensors, int count, void *stream, api_kind *kind);
+/* NULL: none is kept for this kind. What is found is kept alive until it is left. */
+api_kept *api_kept_find(croft_function *function, const api_kind *kind);
+void api_kept_leave(api_kept *kept);
+/* Of a dispatch that it then owns, with one user; NULL: no memory. */
+api_kept *api_kept_new(croft_dispatch *dispatch, const api_kind *kind);
+/* Before a launch on this stream: where it is captured, the dispatch stays. */
+void api_kept_capture(api_kept *kept, void *stream);
+void api_kept_put(croft_function *function, api_kept *kept);
+void api_table_free(croft_function *function);
 
 #endif

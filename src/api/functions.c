@@ -1,6 +1,7 @@
 /* Functions: a kernel with all its arguments but the tensors, called with any.
  *
- *     tensors -> folded -> croft_prepare with the function's arguments -> launch
+ *     tensors -> their kind is kept -> launch
+ *             -> folded -> croft_prepare with the function's arguments -> kept -> launch
  */
 #include "api/function_internal.h"
 
@@ -111,6 +112,7 @@ void croft_function_free(croft_function *function) {
     if (function == NULL)
         return;
     base_allocator allocator = function->kernel->context->allocator;
+    api_table_free(function);
     base_arena_free(&function->arena);
     api_release(allocator, function, sizeof *function);
 }
@@ -232,7 +234,7 @@ croft_status croft_function_outputs(croft_function *function, const croft_tensor
     return api_call_end(&call, find_outputs(&call, function, tensors, count, outputs));
 }
 
-/* ---- preparing and calling ---- */
+/* ---- preparing ---- */
 static croft_status prepare(api_call *call, const croft_function *function,
                             const croft_tensor *const *tensors, int count,
                             croft_dispatch **dispatch, croft_diagnostics **findings) {
@@ -267,11 +269,82 @@ croft_status croft_function_prepare(croft_function *function, const croft_tensor
     return api_call_end(&call, prepare(&call, function, tensors, count, made, findings));
 }
 
+/* ---- calling ---- */
+bool api_worth_leaving(const croft_dispatch *dispatch) {
+    const double enough_ns = 20000; /* roughly: other threads get going meanwhile */
+    return dispatch->kernel->context->device->vtable->memory == RUNTIME_MEMORY_CPU &&
+           dispatch->launch.work_ns > enough_ns;
+}
+
+/* Leaves the other language; what is to be given back when it is entered again. */
+static void *leave(const croft_objects *around, bool worth) {
+    return around != NULL && around->leave != NULL && worth ? around->leave() : NULL;
+}
+
+static void enter(const croft_objects *around, bool worth, void *left) {
+    if (around != NULL && around->leave != NULL && worth)
+        around->enter(left);
+}
+
+/* Where memory is a handle nothing tells whether it is what it was. */
+static bool keeps(const croft_function *function) {
+    return function->kernel->context->device->vtable->locate == NULL;
+}
+
+static croft_status launch_kept(api_kept *kept, const uint64_t *addresses, void *stream,
+                                const croft_objects *around, croft_diagnostics **findings) {
+    bool worth = api_worth_leaving(kept->dispatch);
+    api_kept_capture(kept, stream);
+    void *left = leave(around, worth);
+    croft_status status = api_dispatch_run_at(kept->dispatch, addresses, stream, NULL, findings);
+    enter(around, worth, left);
+    api_kept_leave(kept);
+    return status;
+}
+
+/* Prepares and launches; NULL kind: the dispatch is not kept. */
+static croft_status call_new(croft_function *function, const croft_tensor *const *tensors,
+                             int count, void *stream, const api_kind *kind,
+                             croft_diagnostics **findings) {
+    croft_dispatch *dispatch = NULL;
+    croft_status status = croft_function_prepare(function, tensors, count, &dispatch, findings);
+    if (status != CROFT_OK)
+        return status;
+    if (kind == NULL) {
+        const croft_launch_options options = {.size = sizeof options, .stream = stream};
+        status = croft_launch(dispatch, &options, findings);
+        croft_dispatch_free(dispatch);
+        return status;
+    }
+    api_kept *kept = api_kept_new(dispatch, kind);
+    if (kept == NULL) {
+        croft_dispatch_free(dispatch);
+        return CROFT_OUT_OF_MEMORY;
+    }
+    api_kept_put(function, kept);
+    return launch_kept(kept, kind->addresses, stream, NULL, findings);
+}
+
+croft_status api_function_call(croft_function *function, const croft_tensor *const *tensors,
+                               int count, void *stream, const croft_objects *around,
+                               croft_diagnostics **findings) {
+    api_kind kind; /* large: not zeroed */
+    bool known = count == function->slot_count && (tensors != NULL || count == 0) &&
+                 keeps(function) && api_kind_read(tensors, count, stream, &kind);
+    api_kept *kept = known ? api_kept_find(function, &kind) : NULL;
+    if (kept != NULL)
+        return launch_kept(kept, kind.addresses, stream, around, findings);
+    void *left = leave(around, true);
+    croft_status status =
+        call_new(function, tensors, count, stream, known ? &kind : NULL, findings);
+    enter(around, true, left);
+    return status;
+}
+
 croft_status croft_function_call(croft_function *function, const croft_tensor *const *tensors,
                                  int count, const croft_call_options *given,
                                  croft_diagnostics **findings) {
     croft_call_options options = {0};
-    croft_dispatch *dispatch = NULL;
     if (findings != NULL)
         *findings = NULL;
     if (function == NULL)
@@ -279,10 +352,5 @@ croft_status croft_function_call(croft_function *function, const croft_tensor *c
     if (given != NULL && !api_struct_read(given, &options, sizeof options))
         return api_misuse_early(&function->kernel->context->allocator, findings,
                                 "the size of the options is not set");
-    const croft_launch_options launch = {.size = sizeof launch, .stream = options.stream};
-    croft_status status = croft_function_prepare(function, tensors, count, &dispatch, findings);
-    if (status == CROFT_OK)
-        status = croft_launch(dispatch, &launch, findings);
-    croft_dispatch_free(dispatch);
-    return status;
+    return api_function_call(function, tensors, count, options.stream, NULL, findings);
 }

@@ -17,79 +17,97 @@ static bool read_reader(const croft_objects *given, croft_objects *objects) {
            (objects->leave != NULL) == (objects->enter != NULL);
 }
 
-static croft_status refuse_object(api_call *call, const char *name, const char *what) {
-    return api_refuse(call, "object", name, what, NULL, NULL);
+/* What is wrong with the objects of a call. */
+typedef struct object_fault {
+    const char *name;      /* a parameter, or one of the tuples; NULL: nothing is wrong */
+    const char *failed;    /* what the language could not do, which it has told; NULL: */
+    int64_t found, wanted; /* a tuple of another length; -1: there is none */
+} object_fault;
+
+static croft_status tell(const base_allocator *allocator, const object_fault *fault,
+                         croft_diagnostics **findings) {
+    api_call call;
+    api_call_begin(&call, *allocator, findings);
+    if (setjmp(call.exhausted) != 0)
+        return api_call_end(&call, CROFT_OUT_OF_MEMORY);
+    if (fault->failed != NULL)
+        return api_call_end(&call,
+                            api_refuse(&call, "object", fault->name, fault->failed, NULL, NULL));
+    return api_call_end(
+        &call,
+        api_misuse(&call,
+                   fault->found < 0
+                       ? base_diagnostics_text(&call.diagnostics, "there are no %s", fault->name)
+                       : base_diagnostics_text(&call.diagnostics,
+                                               "%s: %lld objects, %lld are wanted", fault->name,
+                                               (long long)fault->found, (long long)fault->wanted)));
 }
 
-static croft_status refuse_length(api_call *call, const char *name, ptrdiff_t found, int wanted) {
-    if (found < 0)
-        return refuse_object(call, name, "its length cannot be read");
-    return api_misuse(call,
-                      base_diagnostics_text(&call->diagnostics, "%s: %lld objects, %d are wanted",
-                                            name, (long long)found, wanted));
+static object_fault check_tuple(const croft_objects *objects, const char *name, void *tuple,
+                                int wanted) {
+    if (tuple == NULL)
+        return (object_fault){.name = name, .found = -1};
+    ptrdiff_t length = objects->length(tuple);
+    if (length < 0)
+        return (object_fault){.name = name, .failed = "its length cannot be read"};
+    return length != wanted ? (object_fault){.name = name, .found = length, .wanted = wanted}
+                            : (object_fault){0};
 }
 
-/* Object number `number` of a tuple, or a lone object, as the tensor of a slot. */
-static croft_status read_object(api_call *call, const croft_objects *objects, void *tuple,
-                                int number, bool alone, const api_slot *slot,
+/* The tensor that an object is. */
+static object_fault read_object(const croft_objects *objects, void *object, const api_slot *slot,
                                 croft_tensor *tensor) {
-    void *object = alone ? tuple : objects->item(tuple, number);
     if (object == NULL)
-        return refuse_object(call, slot->name, "there is no object");
-    return objects->tensor(object, tensor) == 0
-               ? CROFT_OK
-               : refuse_object(call, slot->name, "the object is no tensor");
+        return (object_fault){.name = slot->name, .failed = "there is no object"};
+    if (objects->tensor(object, tensor) != 0)
+        return (object_fault){.name = slot->name, .failed = "the object is no tensor"};
+    return (object_fault){0};
 }
 
-static croft_status read_objects(api_call *call, const croft_function *function,
-                                 const croft_objects *objects, void *inputs, void *outputs,
-                                 croft_tensor *tensors) {
-    int written = function->slot_count - function->read_count;
+static object_fault read_objects(const croft_function *function, const croft_objects *objects,
+                                 void *inputs, void *outputs, croft_tensor *tensors) {
+    const int written = function->slot_count - function->read_count;
+    object_fault fault = {0};
+    if (function->read_count > 0)
+        fault = check_tuple(objects, "inputs", inputs, function->read_count);
+    if (fault.name == NULL && written > 1)
+        fault = check_tuple(objects, "outputs", outputs, written);
+    if (fault.name == NULL && written == 1 && outputs == NULL)
+        fault = (object_fault){.name = "outputs", .found = -1};
     int input = 0, output = 0;
-    if (function->read_count > 0 && inputs == NULL)
-        return api_misuse(call, "there are no inputs");
-    if (written > 0 && outputs == NULL)
-        return api_misuse(call, "there are no outputs");
-    ptrdiff_t length = function->read_count > 0 ? objects->length(inputs) : 0;
-    if (length != function->read_count)
-        return refuse_length(call, "inputs", length, function->read_count);
-    length = written > 1 ? objects->length(outputs) : written;
-    if (length != written)
-        return refuse_length(call, "outputs", length, written);
-    for (int i = 0; i < function->slot_count; i++) {
+    for (int i = 0; i < function->slot_count && fault.name == NULL; i++) {
         const api_slot *slot = &function->slots[i];
-        croft_status status =
-            slot->is_read
-                ? read_object(call, objects, inputs, input++, false, slot, &tensors[i])
-                : read_object(call, objects, outputs, output++, written == 1, slot, &tensors[i]);
-        if (status != CROFT_OK)
-            return status;
+        void *object = slot->is_read  ? objects->item(inputs, input++)
+                       : written == 1 ? outputs
+                                      : objects->item(outputs, output++);
+        fault = read_object(objects, object, slot, &tensors[i]);
     }
-    return CROFT_OK;
+    return fault;
 }
 
 /* The language's current stream of the context's device; NULL: the device has none, and launches
  * are waited for. */
-static croft_status current_stream(api_call *call, const croft_context *context,
-                                   const croft_objects *objects, void **stream) {
-    int memory = context->device->vtable->memory;
+static object_fault find_stream(const croft_context *context, const croft_objects *objects,
+                                void **stream) {
+    const runtime_device_vtable *device = context->device->vtable;
     *stream = NULL;
-    if (memory == CROFT_ON_CPU)
-        return CROFT_OK;
-    if (objects->stream != NULL && objects->stream(memory, context->device_index, stream) != 0)
-        return refuse_object(call, context->device->vtable->name, "its stream cannot be asked for");
-    if (*stream == NULL && memory == CROFT_ON_CUDA)
+    if (device->memory == RUNTIME_MEMORY_CPU)
+        return (object_fault){0};
+    if (objects->stream != NULL &&
+        objects->stream(device->memory, context->device_index, stream) != 0)
+        return (object_fault){.name = device->name, .failed = "its stream cannot be asked for"};
+    if (*stream == NULL && device->memory == RUNTIME_MEMORY_CUDA)
         *stream = legacy_stream;
-    return CROFT_OK;
+    return (object_fault){0};
 }
 
 croft_status croft_function_call_objects(croft_function *function, const croft_objects *given,
                                          void *inputs, void *outputs,
                                          croft_diagnostics **findings) {
     croft_objects objects;
-    croft_tensor tensors[API_PARAMETERS_LIMIT];
+    croft_tensor tensors[API_PARAMETERS_LIMIT]; /* this and the next not zeroed: they are large */
     const croft_tensor *pointers[API_PARAMETERS_LIMIT];
-    croft_call_options options = {.size = sizeof options};
+    void *stream = NULL;
     if (findings != NULL)
         *findings = NULL;
     if (function == NULL)
@@ -98,23 +116,14 @@ croft_status croft_function_call_objects(croft_function *function, const croft_o
     if (!read_reader(given, &objects))
         return api_misuse_early(&context->allocator, findings,
                                 "the functions that read objects, or their size, are missing");
-    api_call call;
-    api_call_begin(&call, context->allocator, findings);
-    if (setjmp(call.exhausted) != 0)
-        return api_call_end(&call, CROFT_OUT_OF_MEMORY);
-    croft_status status = read_objects(&call, function, &objects, inputs, outputs, tensors);
-    if (status == CROFT_OK)
-        status = current_stream(&call, context, &objects, &options.stream);
-    status = api_call_end(&call, status);
-    if (status != CROFT_OK)
-        return status;
+    object_fault fault = read_objects(function, &objects, inputs, outputs, tensors);
+    if (fault.name == NULL)
+        fault = find_stream(context, &objects, &stream);
+    if (fault.name != NULL)
+        return tell(&context->allocator, &fault, findings);
     for (int i = 0; i < function->slot_count; i++)
         pointers[i] = &tensors[i];
-    void *left = objects.leave != NULL ? objects.leave() : NULL;
-    status = croft_function_call(function, pointers, function->slot_count, &options, findings);
-    if (objects.enter != NULL)
-        objects.enter(left);
-    return status;
+    return api_function_call(function, pointers, function->slot_count, stream, &objects, findings);
 }
 
 croft_status croft_launch_objects(croft_dispatch *dispatch, const croft_objects *given,
@@ -129,11 +138,13 @@ croft_status croft_launch_objects(croft_dispatch *dispatch, const croft_objects 
     if (!read_reader(given, &objects))
         return api_misuse_early(&context->allocator, findings,
                                 "the functions that read objects, or their size, are missing");
-    api_call call;
-    api_call_begin(&call, context->allocator, findings);
-    if (setjmp(call.exhausted) != 0)
-        return api_call_end(&call, CROFT_OUT_OF_MEMORY);
-    croft_status status =
-        api_call_end(&call, current_stream(&call, context, &objects, &options.stream));
-    return status == CROFT_OK ? croft_launch(dispatch, &options, findings) : status;
+    object_fault fault = find_stream(context, &objects, &options.stream);
+    if (fault.name != NULL)
+        return tell(&context->allocator, &fault, findings);
+    bool worth = api_worth_leaving(dispatch) && objects.leave != NULL;
+    void *left = worth ? objects.leave() : NULL;
+    croft_status status = croft_launch(dispatch, &options, findings);
+    if (worth)
+        objects.enter(left);
+    return status;
 }
