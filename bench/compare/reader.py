@@ -26,7 +26,7 @@ class Reader:
     def __init__(self, folder):
         self.folder, self.wrong, self.checked = folder, [], 0
         self.attempts = {}  # (case, phase) -> list of arms
-        self.cases = {}
+        self.cases, self.unable = {}, set()  # (case of halves, arm that cannot do it)
         with open(os.path.join(folder, "raw.jsonl"), encoding="utf-8") as file:
             for line in file:
                 record = json.loads(line)
@@ -35,6 +35,9 @@ class Reader:
                     self.attempts.setdefault(key, []).append(record["arms"])
                 elif record["record"] == "case":
                     self.cases[record["id"]] = record
+                elif record["record"] == "arm" and record["status"] != "ok":
+                    if self.cases[record["case"]]["dtype"] != "f32":
+                        self.unable.add((record["case"], record["arm"]))
 
     def text_of(self, name):
         with open(os.path.join(self.folder, name), encoding="utf-8") as file:
@@ -76,8 +79,9 @@ class Reader:
         return control is not None and not CONTROL_LOW <= control[0] <= CONTROL_HIGH
 
     def least_of(self, key, own, names):
-        found = [self.triple(key, own, name) for name in names]
-        return None if None in found else min(one[0] for one in found)
+        found = [self.triple(key, own, name) for name in names
+                 if (key[0], name) not in self.unable]
+        return None if not found or None in found else min(one[0] for one in found)
 
     def mean(self, values):
         """By halves, so that no product leaves the range."""

@@ -68,8 +68,13 @@ class Run:
         return [phase for phase in gates.PHASES[device]
                 if any(key[1] == phase for key in self.samples)]
 
-    def peers(self):
-        return gates.PEERS[self.environment["device_kind"]]
+    def peers(self, case=None):
+        """All of them; of a case of halves those that can do it."""
+        peers = gates.PEERS[self.environment["device_kind"]]
+        if case is None or case["dtype"] == "f32":
+            return peers
+        return [peer for peer in peers
+                if self.arms.get((case["id"], peer), {}).get("status", "ok") == "ok"]
 
 
 def must_agree(first, second):
@@ -112,7 +117,7 @@ def ratio(samples, arm, against):
 
 def best_peer(ratios, peers):
     """The peer that takes least, with its ratio; None unless all of them are there."""
-    if any(ratios.get(peer) is None for peer in peers):
+    if not peers or any(ratios.get(peer) is None for peer in peers):
         return None
     name = min(peers, key=lambda peer: ratios[peer]["median"])
     return {"peer": name, **ratios[name]}
@@ -136,7 +141,7 @@ def entry_of(run, case, phase):
     entry["us"] = {arm: statistics.median(values) for arm, values in last["arms"].items() if values}
     own = entry["us"].get("croft")
     entry["gb_per_s"] = (case["read"] + case["write"]) / own * 1e-3 if own else None
-    entry["best"] = best_peer(entry["ratios"], run.peers())
+    entry["best"] = best_peer(entry["ratios"], run.peers(case))
     for samples in attempts:
         entry["attempts"].append(attempt_figures(samples))
     entry["unstable"] = is_unstable(entry["ratios"])
@@ -188,7 +193,7 @@ def gate_ratio(run, gate, case):
             return None, "nothing to set it against"
         own = statistics.median(arms[gate["arm"]])
         return statistics.median(theirs[-1]["arms"][gate["arm"]]) / own, ""
-    names = run.peers() if gate["against"] == "best" else [gate["against"]]
+    names = run.peers(case) if gate["against"] == "best" else [gate["against"]]
     ratios = [ratio(attempts[-1], gate["arm"], name) for name in names]
     if None in ratios:
         return None, f"no {names[ratios.index(None)]}"
