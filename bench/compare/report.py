@@ -145,6 +145,7 @@ def entry_of(run, case, phase):
     for samples in attempts:
         entry["attempts"].append(attempt_figures(samples))
     entry["unstable"] = is_unstable(entry["ratios"])
+    entry["clock_moved"] = bool(last.get("clock_moved"))
     entry["control_missing"] = "control" not in entry["ratios"]
     entry["failed"] = failures(run, case["id"])
     return entry
@@ -321,6 +322,8 @@ def marks(entry, factor=None):
     words = []
     if entry["unstable"]:
         words.append("planted" if factor else f"UNSTABLE ({len(entry['attempts'])} attempts)")
+    if entry["clock_moved"]:
+        words.append("CLOCK MOVED")
     if entry["control_missing"]:
         words.append("no control")
     if entry["best"] and entry["best"]["median"] < 1.0:
