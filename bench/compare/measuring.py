@@ -1,11 +1,11 @@
 """Paired rounds over all arms of a case, and when they are measured again. Knows no framework.
 
 A round goes over all arms and back again (A B C C B A): an arm's sample is the mean of its two
-times, so a drift within the round is in every arm alike, and sample i of one arm belongs to sample
-i of another. Each round begins with the next arm (B C A A C B), so that each arm is as often first,
-last and behind itself as any other. A phase is a number of rounds; it is measured again, at most
-ATTEMPTS times in all, when the control (the same kernel, compiled separately) differs from
-Croft by more than STABLE, or the clock moved. Every attempt is kept.
+times, so a drift within the round is in every arm alike, and sample i of one arm belongs to
+sample i of another. Each round begins with the next arm (B C A A C B), so that each arm is as
+often first, last and behind itself as any other. A phase is a number of rounds; it is measured
+again, at most ATTEMPTS times in all, when the control (the same kernel, compiled separately)
+differs from Croft by more than STABLE, or the clock moved. Every attempt is kept.
 """
 import dataclasses
 import math
