@@ -210,6 +210,32 @@ croft_status api_memory_take(api_call *call, croft_dispatch *dispatch, const cro
 /* The parts of a dispatch. */
 void api_memory_release(croft_dispatch *dispatch);
 
+/* ---- launch_arguments.c ---- */
+/* The module whose parameters a launch has: those of the kernel, and behind them the tensors that
+ * its launches hand on. */
+const ir_module *api_dispatch_module(const croft_dispatch *dispatch);
+/* Fills words, pointers and sizes, once all tensors have memory. */
+croft_status api_launch_pack(api_call *call, croft_dispatch *dispatch,
+                             const text_bindings *bindings);
+void api_launch_release(croft_dispatch *dispatch);
+
+/* ---- workspace.c ---- */
+/* Makes the tensors behind the kernel's own. What there is after a failure is freed with all. */
+croft_status api_workspace_make(api_call *call, croft_dispatch *dispatch,
+                                const text_bindings *bindings);
+/* What groups of a launch need, once its arguments are packed: no launch has to take it then. */
+croft_status api_group_workspace_make(api_call *call, croft_dispatch *dispatch);
+/* Both. */
+void api_workspace_free(croft_dispatch *dispatch);
+/* Adds the faults of all programs of the launch that has just run; nothing on failure. */
+runtime_status api_faults_add(const croft_dispatch *dispatch, uint64_t *faults,
+                              runtime_report *report);
+
+/* ---- relocate.c ---- */
+/* Gives a copy of a dispatch the addresses that its tensors have now. Refuses what the dispatch
+ * would not have been prepared for. */
+croft_status api_dispatch_relocate(api_call *call, croft_dispatch *moved, void *const *data);
+
 /* ---- variant.c ---- */
 /* The kernel's variant for these arguments, which is made where there is none. */
 croft_status api_variant_take(api_call *call, croft_kernel *kernel, const text_bindings *bindings,

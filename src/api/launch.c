@@ -10,92 +10,6 @@
 
 #include <string.h>
 
-/* ---- with other memory ---- */
-static croft_status check_conditions(api_call *call, const croft_dispatch *dispatch) {
-    const api_variant *variant = dispatch->variant;
-    const runtime_arguments arguments = {.tensors = dispatch->tensors, .sizes = dispatch->words};
-    for (int64_t i = 0; i < variant->compiled.condition_count; i++) {
-        const layout_condition *condition = &variant->compiled.conditions[i];
-        runtime_obstacle obstacle;
-        if (!variant->holds[i] || runtime_condition_holds(condition, &arguments, &obstacle))
-            continue;
-        const char *subject = ir_condition_subject(variant->compiled.module, condition);
-        base_text asked, found;
-        base_text_init(&asked, &call->arena);
-        base_text_init(&found, &call->arena);
-        layout_condition_print(&asked, condition, subject);
-        runtime_obstacle_print(&found, condition, subject, &obstacle);
-        return api_refuse(call, "condition", subject,
-                          "the variant that was prepared does not run there", found.bytes,
-                          asked.bytes);
-    }
-    return CROFT_OK;
-}
-
-static croft_status move_tensor(api_call *call, croft_dispatch *moved, int parameter, int pointer,
-                                void *data) {
-    const croft_kernel *kernel = moved->kernel;
-    runtime_tensor *tensor = &moved->tensors[parameter];
-    if (data == NULL && api_tensor_bytes(tensor) > 0)
-        return api_misuse(
-            call, base_diagnostics_text(&call->diagnostics, "data: NULL for the elements of %s",
-                                        moved->variant->compiled.tile->parameters[parameter].name));
-    if (kernel->context->device->vtable->locate == NULL)
-        tensor->address = (uint64_t)(uintptr_t)data;
-    int64_t bytes = api_tensor_bytes(tensor);
-    bool kept = kernel->context->device->vtable->locate != NULL && bytes == 0;
-    moved->pointers[pointer] = kept ? NULL : data;
-    return api_memory_place(call, moved, moved->variant->compiled.tile->parameters[parameter].name,
-                            data, 0, parameter);
-}
-
-static croft_status check_alignments(api_call *call, const croft_dispatch *dispatch) {
-    const ir_parameter *parameters = dispatch->variant->compiled.tile->parameters;
-    croft_status status = CROFT_OK;
-    for (int i = 0; i < dispatch->parameter_count && status == CROFT_OK; i++)
-        if (parameters[i].is_tensor)
-            status = api_tensor_check_alignment(call, parameters[i].name, &dispatch->tensors[i]);
-    return status;
-}
-
-/* Gives a copy of a dispatch the addresses that its tensors have now, and asks again what depends
- * on them. */
-static croft_status move_tensors(api_call *call, croft_dispatch *moved, void *const *data) {
-    int pointer = 0;
-    for (int i = 0; i < moved->parameter_count; i++) {
-        if (!moved->variant->compiled.tile->parameters[i].is_tensor)
-            continue;
-        croft_status placed = move_tensor(call, moved, i, pointer, data[pointer]);
-        if (placed != CROFT_OK)
-            return placed;
-        pointer++;
-    }
-    moved->launch.pointers = moved->pointers;
-    croft_status status = check_alignments(call, moved);
-    status = status == CROFT_OK ? api_overlaps_check(call, moved) : status;
-    return status == CROFT_OK ? check_conditions(call, moved) : status;
-}
-
-/* Adds the faults of all programs of the launch that has just run; nothing on failure. */
-static runtime_status add_faults(const croft_dispatch *dispatch, uint64_t *faults,
-                                 runtime_report *report) {
-    const compile_result *compiled = &dispatch->variant->compiled;
-    runtime_device *device = dispatch->kernel->context->device;
-    int number = compiled->faults - compiled->own_parameters;
-    int64_t bytes = dispatch->workspace_bytes[number];
-    const uint64_t *counts = dispatch->workspace[number];
-    if (dispatch->counts != NULL && bytes > 0) {
-        runtime_status status =
-            device->vtable->copy_out(device, dispatch->counts, counts, bytes, report);
-        if (status != RUNTIME_OK)
-            return status;
-        counts = dispatch->counts;
-    }
-    for (int64_t i = 0; i < bytes / (int64_t)sizeof *counts; i++)
-        *faults += counts[i];
-    return RUNTIME_OK;
-}
-
 croft_status api_dispatch_run(croft_dispatch *dispatch, const runtime_launch *launch,
                               uint64_t *faults, croft_diagnostics **findings) {
     runtime_device *device = dispatch->kernel->context->device;
@@ -105,7 +19,7 @@ croft_status api_dispatch_run(croft_dispatch *dispatch, const runtime_launch *la
     runtime_status status =
         device->vtable->launch(device, dispatch->variant->module, launch, &report);
     if (status == RUNTIME_OK && faults != NULL && dispatch->variant->compiled.faults >= 0)
-        status = add_faults(dispatch, faults, &report);
+        status = api_faults_add(dispatch, faults, &report);
     if (dispatch->workspace_count > 0)
         runtime_lock_give(&dispatch->lock);
     return status == RUNTIME_OK
@@ -113,11 +27,12 @@ croft_status api_dispatch_run(croft_dispatch *dispatch, const runtime_launch *la
                : api_report_status(dispatch->kernel->context->allocator, findings, &report, status);
 }
 
+/* ---- with other memory ---- */
 static croft_status launch_moved(api_call *call, croft_dispatch *dispatch,
                                  const croft_launch_options *options) {
     croft_dispatch *moved = BASE_NEW(&call->arena, croft_dispatch);
     memcpy(moved, dispatch, sizeof *moved);
-    croft_status status = move_tensors(call, moved, options->data);
+    croft_status status = api_dispatch_relocate(call, moved, options->data);
     if (status != CROFT_OK)
         return status;
     moved->launch.stream = options->stream;
