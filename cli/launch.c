@@ -22,12 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLAG_LIMIT = 32 };
-
 /* What stands behind the artifact and the launch. */
 typedef struct launch_room {
-    char flag_text[1024];
-    const char *flags[FLAG_LIMIT + 1];
+    machine_flags flags;
     void *pointers[CLI_ARGUMENT_LIMIT];
     void *addresses[CLI_ARGUMENT_LIMIT]; /* where pointers are handles */
     void *const *places;                 /* the one or the other, which conditions are about */
@@ -39,16 +36,6 @@ typedef struct launch_room {
     runtime_size *sizes;
     cli_workspace workspace;
 } launch_room;
-
-static void split_flags(const char *flags, launch_room *room) {
-    char *rest = NULL;
-    int count = 0;
-    snprintf(room->flag_text, sizeof room->flag_text, "%s", flags);
-    for (char *word = strtok_r(room->flag_text, " ", &rest); word != NULL && count < FLAG_LIMIT;
-         word = strtok_r(NULL, " ", &rest))
-        room->flags[count++] = word;
-    room->flags[count] = NULL;
-}
 
 /* Roughly how long the launch takes on one thread: short ones do not wake other threads. */
 static double predicted_work_ns(const cli_launch *launch) {
@@ -95,7 +82,7 @@ static launch_room *make_room(cli_launch *launch) {
     }
     launch->module = room->workspace.module;
     launch->arrays = room->workspace.arrays;
-    split_flags(launch->job->runs_on->compiler_flags, room);
+    machine_flags_split(launch->job->runs_on, &room->flags);
     room->word_count =
         cli_launch_pack(launch->module, launch->job->compiled.bindings.sizes, launch->arrays,
                         launch->scalars, room->pointers, room->words);
@@ -114,7 +101,7 @@ static int choose_artifact(const cli_launch *launch, launch_room *room) {
     room->artifact = (runtime_artifact){.text = job->compiled.source_text,
                                         .length = strlen(job->compiled.source_text),
                                         .entry = job->compiled.entry,
-                                        .flags = room->flags,
+                                        .flags = room->flags.list,
                                         .threads = job->compiled.threads,
                                         .cluster = job->compiled.module->cluster,
                                         .pointer_count = pointer_count(launch),
