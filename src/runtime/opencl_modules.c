@@ -115,11 +115,11 @@ static runtime_status ask_kernel(const opencl_device *opencl, const runtime_modu
         "clGetKernelWorkGroupInfo", report);
 }
 
+/* The facts of the kernel, and for which groups the text says that it is. */
 static runtime_status read_facts(const opencl_device *opencl, runtime_module *module,
                                  size_t group[3], runtime_report *report) {
     size_t threads = 0;
     uint64_t scratch = 0, private = 0;
-    uint32_t arguments = 0;
     const struct {
         uint32_t what;
         void *value;
@@ -147,16 +147,22 @@ static runtime_status read_facts(const opencl_device *opencl, runtime_module *mo
                         .scratch_bytes = (int64_t)scratch,
                         .barriers = -1,
                         .threads_limit = threads < INT32_MAX ? (int)threads : INT32_MAX};
+    return RUNTIME_OK;
+}
+
+static runtime_status check_arguments(const opencl_device *opencl, const runtime_module *module,
+                                      runtime_report *report) {
+    const int64_t wanted = (int64_t)module->pointer_count + 2; /* the workspace and the words */
+    uint32_t found = 0;
     runtime_status status =
         opencl_status(opencl->library.kernel_info(module->kernel, OPENCL_KERNEL_ARGUMENTS,
-                                                  sizeof arguments, &arguments, NULL),
+                                                  sizeof found, &found, NULL),
                       "clGetKernelInfo", report);
-    int64_t wanted = (int64_t)module->pointer_count + 2;
-    if (status == RUNTIME_OK && arguments != wanted)
-        status = runtime_report_set(report, RUNTIME_LOAD_FAILED,
-                                    "the kernel has %u arguments where %lld are wanted", arguments,
-                                    (long long)wanted);
-    return status;
+    if (status != RUNTIME_OK || found == wanted)
+        return status;
+    return runtime_report_set(report, RUNTIME_LOAD_FAILED,
+                              "the kernel has %u arguments where %lld are wanted", found,
+                              (long long)wanted);
 }
 
 /* The implementation's figures of the kernel against the device. */
@@ -164,6 +170,8 @@ static runtime_status check_kernel(const opencl_device *opencl, runtime_module *
                                    runtime_report *report) {
     size_t group[3] = {0};
     runtime_status status = read_facts(opencl, module, group, report);
+    if (status == RUNTIME_OK)
+        status = check_arguments(opencl, module, report);
     if (status != RUNTIME_OK)
         return status;
     if (group[0] != (size_t)module->threads || group[1] != 1 || group[2] != 1)

@@ -48,27 +48,26 @@ static bool is_in_lock_step(const target_emitter *e) {
     return ir_module_subgroup_lanes(e->module) <= target_gpu_spelling_of(e)->lock_step;
 }
 
-/* Whether nobody reads any more what the piece before this one's has held. So it is where the
- * exchange before, which waited since, stands in the same region and went through the other piece;
- * or where there was none. */
-static bool is_read(target_gpu *gpu, const ir_region *region) {
+/* Whether nobody reads any more what the next piece has held. So it is where the exchange before,
+ * which waited since, stands in the same region and went through the other piece; or where there
+ * was none. */
+static bool next_piece_is_free(const target_gpu *gpu, const ir_region *region) {
     bool first = gpu->exchanged == NULL && region->owner == NULL;
-    bool read = gpu->spelling->exchanges > 1 && (first || gpu->exchanged == region);
-    gpu->exchanged = region;
-    return read;
+    return gpu->spelling->exchanges > 1 && (first || gpu->exchanged == region);
 }
 
 /* The value of another lane, as an expression: through scratch after lines that bring it there. */
-static const char *moved(target_emitter *e, const ir_op *op, base_dtype dtype, const char *value,
-                         lane_source source) {
+static const char *value_of_lane(target_emitter *e, const ir_op *op, base_dtype dtype,
+                                 const char *value, lane_source source) {
     target_gpu *gpu = target_gpu_of(e);
     if (is_in_lock_step(e))
         return gpu->spelling->shuffle(e, dtype, value, source.turned, source.number);
     const char *piece = gpu->exchange[gpu->exchange_count++ % gpu->spelling->exchanges];
     const char *cells = target_emit_text(e, "((%s%s *)%s)", gpu->spelling->scratch_space,
                                          target_gpu_type(dtype), piece);
-    if (!is_read(gpu, op->parent))
+    if (!next_piece_is_free(gpu, op->parent))
         gpu->spelling->wait(e, IR_SCOPE_GROUP);
+    gpu->exchanged = op->parent;
     target_emit_line(e, "%s[thread] = %s;", cells, value);
     gpu->spelling->wait(e, IR_SCOPE_GROUP);
     if (source.number == NULL)
@@ -79,9 +78,9 @@ static const char *moved(target_emitter *e, const ir_op *op, base_dtype dtype, c
 }
 
 /* A variable with the value of another lane. */
-static const char *move(target_emitter *e, const ir_op *op, base_dtype dtype, const char *value,
-                        lane_source source, const char *wanted) {
-    const char *expression = moved(e, op, dtype, value, source);
+static const char *variable_of_lane(target_emitter *e, const ir_op *op, base_dtype dtype,
+                                    const char *value, lane_source source, const char *wanted) {
+    const char *expression = value_of_lane(e, op, dtype, value, source);
     const char *name = target_emit_fresh(e, wanted);
     target_emit_line(e, "const %s %s = %s;", e->dialect->type(e, dtype, false), name, expression);
     return name;
@@ -111,16 +110,16 @@ static const char *combine_mask(target_emitter *e, const ir_op *op, const char *
     int64_t top = top_of(mask);
     const char *left = value, *right;
     if (mask == top) {
-        right = move(e, op, dtype, value, (lane_source){.turned = mask},
-                     target_emit_text(e, "%s_other%lld", wanted, (long long)mask));
+        right = variable_of_lane(e, op, dtype, value, (lane_source){.turned = mask},
+                                 target_emit_text(e, "%s_other%lld", wanted, (long long)mask));
     } else {
         const char *low = target_emit_text(e, "lane & ~%lld", (long long)top);
         const char *high =
             target_emit_text(e, "(lane & ~%lld) ^ %lld", (long long)top, (long long)mask);
-        left = move(e, op, dtype, value, (lane_source){.number = low},
-                    target_emit_text(e, "%s_left%lld", wanted, (long long)mask));
-        right = move(e, op, dtype, value, (lane_source){.number = high},
-                     target_emit_text(e, "%s_right%lld", wanted, (long long)mask));
+        left = variable_of_lane(e, op, dtype, value, (lane_source){.number = low},
+                                target_emit_text(e, "%s_left%lld", wanted, (long long)mask));
+        right = variable_of_lane(e, op, dtype, value, (lane_source){.number = high},
+                                 target_emit_text(e, "%s_right%lld", wanted, (long long)mask));
     }
     const char *sum = target_emit_binary(e, opcode, dtype, false, left, right);
     if (mask == top && shows_order(opcode, dtype))
@@ -214,7 +213,7 @@ static void move_together(target_emitter *e, const ir_op *op, const int *slots, 
     const char *packed = target_emit_fresh(e, "packed");
     target_emit_line(e, "const u32 %s = %s;", packed, sum);
     lane_source source = source_of(e, op, constant_of(op, slots[0]));
-    const char *other = move(e, op, BASE_U32, packed, source, "packed");
+    const char *other = variable_of_lane(e, op, BASE_U32, packed, source, "packed");
     for (int i = 0; i < count; i++) {
         const char *part = i == 0 ? other : target_emit_text(e, "(%s >> %d)", other, i * width);
         part = target_emit_text(e, "(%s)%s", bits_type, part);
@@ -243,7 +242,7 @@ void target_gpu_shuffle(target_emitter *emitter, const ir_op *op) {
             move_together(emitter, op, slots, together);
         else
             target_emit_define(emitter, result, s,
-                               moved(emitter, op, result->type.dtype, value, source));
+                               value_of_lane(emitter, op, result->type.dtype, value, source));
     }
 }
 
