@@ -133,7 +133,7 @@ def runs():
     y.unlink()
     run = croft(*words, does="lost")
     command.case("a_lost_device_is_told_and_writes_nothing",
-                 run.code == 4 and "cuLaunchKernelEx: CUDA_ERROR_ILLEGAL_ADDRESS" in run.err
+                 run.code == 4 and "cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS" in run.err
                  and not y.exists(), run)
     run = croft(*words, compiler=NOWHERE, does="copy")
     command.case("without_the_compiler_nothing_runs",
