@@ -38,7 +38,7 @@ def element_name(value: Any) -> str | None:
 # ---- new arrays ----
 
 def torch_empty() -> Callable[..., Any]:
-    made: Callable[..., Any] = sys.modules["torch"].empty
+    made: Callable[..., Any] = sys.modules["torch"].empty_strided
     return made
 
 
@@ -93,7 +93,7 @@ def any_grad(inputs: tuple[Any, ...], outputs: Any) -> bool:
         if value.requires_grad:
             return True
     if type(outputs) is tuple:
-        return any([value.requires_grad for value in outputs])
+        return any_grad(outputs, None)
     return outputs is not None and bool(outputs.requires_grad)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import numbers
+import operator
 import os
 import pathlib
 import threading
@@ -23,6 +24,7 @@ from typing import Any, Sequence
 
 from . import _arrays, _cuda, _handles, _tensors
 from . import _library as lib
+from ._arrays import any_grad
 from ._errors import MisuseError, RejectedError, check
 from ._handles import Handle, obtain
 from ._layout import Layout
@@ -31,6 +33,7 @@ __all__ = ["Bound", "Kernel", "Parameter", "compile", "load"]
 
 FUNCTIONS_LIMIT = 64  # of a kernel, by device and named arguments: the oldest goes
 SHAPES_LIMIT = 1024
+SHAPE = operator.attrgetter("shape", "dtype")
 KINDS = ("tensor", "scalar", "dtype", "const", "layout")
 # Not ours to judge: whatever is wrong with objects is found again, and said, by call_read.
 FOREIGN = (AttributeError, TypeError, ValueError, RuntimeError, BufferError, SystemError)
@@ -209,7 +212,9 @@ class Kernel:
         self.inputs = sum(one.is_read for one in self.tensor_parameters)
         self.outputs = len(self.tensor_parameters) - self.inputs
         self.functions: dict[Any, Handle] = {}
-        self.fast: dict[type, dict[int, Any]] = {}  # by type and get_device(): see learn()
+        # What hands tensors over unopened, by get_device(), and by types that may be: see learn().
+        self.known: dict[int, Any] = {}
+        self.fast: dict[type, dict[int, Any]] = {}
         self.shapes: dict[Any, Any] = {}
         self.lock = threading.Lock()
         _handles.keepers.add(self)
@@ -228,12 +233,12 @@ class Kernel:
         if not named and stream is None and len(arguments) == self.inputs:
             try:
                 first = arguments[0]
-                call, function, objects, grad_mode = self.fast[type(first)][first.get_device()]
+                call, pointer, objects, grad_mode, _ = self.fast[type(first)][first.get_device()]
                 made = out if out is not None else self.made_like(arguments)
-                if not grad_mode() or not _arrays.any_grad(arguments, made):
-                    if call(function.pointer, objects, id(arguments), id(made), None) == 0:
+                if not grad_mode() or not any_grad(arguments, made):
+                    if call(pointer, objects, id(arguments), id(made), None) == 0:
                         return made
-            except (KeyError, IndexError):
+            except LookupError:
                 pass  # a type or device that comes for the first time
             except FOREIGN:
                 pass
@@ -243,11 +248,13 @@ class Kernel:
         """Outputs for inputs of shapes that came before; KeyError where they did not."""
         if self.outputs == 0:
             return None
+        empty, made = self.shapes[tuple(map(SHAPE, tensors))]
         device = tensors[0].device
-        empty, made = self.shapes[tuple([(one.shape, one.dtype) for one in tensors])]
         if self.outputs == 1:
-            return empty(made[0][0], dtype=made[0][1], device=device)
-        return tuple([empty(shape, dtype=dtype, device=device) for shape, dtype in made])
+            shape, strides, dtype = made[0]
+            return empty(shape, strides, dtype=dtype, device=device)
+        return tuple([empty(shape, strides, dtype=dtype, device=device)
+                      for shape, strides, dtype in made])
 
     def call_read(self, arguments: tuple[Any, ...], out: Any, stream: int | None,
                   named: dict[str, Any]) -> Any:
@@ -287,18 +294,19 @@ class Kernel:
             return
         objects = _arrays.objects_of(type(values[0]))
         if objects is not None:
-            known = self.fast.setdefault(type(values[0]), {})
-            known[values[0].get_device()] = (lib.PY.croft_function_call_objects, function,
-                                             objects, _arrays.grad_mode())
+            self.fast[type(values[0])] = self.known
+            self.known[values[0].get_device()] = (lib.PY.croft_function_call_objects,
+                                                  function.pointer, objects, _arrays.grad_mode(),
+                                                  function)
 
     def remember_shapes(self, tensors: Tensors, others: Named) -> None:
         values, outputs = tensors.inputs, tensors.outputs or ()
         if others == self.named and values and all(_tensors.is_torch(type(one)) for one in values):
             if len(self.shapes) >= SHAPES_LIMIT:
                 self.shapes.clear()
-            key = tuple([(one.shape, one.dtype) for one in values])
-            self.shapes[key] = (_arrays.torch_empty(),
-                                [(tuple(one.shape), one.dtype) for one in outputs])
+            self.shapes[tuple(map(SHAPE, values))] = (
+                _arrays.torch_empty(),
+                [(tuple(one.shape), tuple(one.stride()), one.dtype) for one in outputs])
 
     def sorted(self, arguments: tuple[Any, ...],
                named: dict[str, Any]) -> tuple[list[Any], Named]:
@@ -396,7 +404,7 @@ class Kernel:
         return self.bind(*arguments, out=out, **named).source
 
     def forget(self) -> None:
-        self.fast = {}
+        self.known.clear()
         self.functions = {}
         self.lock = threading.Lock()
 

@@ -2,7 +2,7 @@
 
     norm = croft.torch_operator(croft.load("rmsnorm.croft"), "mine::rmsnorm")
     y = norm(x, w, eps=1e-6)        also torch.ops.mine.rmsnorm
-    norm.out(x, w, y=y)             into memory that is there
+    norm.out(x, w, y)               into memory that is there
 
 An operator is a Library.define with an implementation that calls the kernel and a fake one that
 asks the library for shapes alone. It has no derivative.
@@ -15,30 +15,35 @@ from typing import Any, Callable
 from . import _arrays, _tensors
 from . import _library as lib
 from ._errors import CroftError, check
-from ._kernel import Kernel
+from ._arrays import any_grad
+from ._kernel import FOREIGN, Kernel
 from ._tensors import Reading, filled
 
-TYPES = {"scalar": "Scalar", "const": "int", "dtype": "str", "layout": "str"}
+TYPES = {"scalar": "Scalar", "const": "int"}  # element types and layouts come from with_()
 ADDRESS = 1 << 12  # of fake tensors: never read
 SIZE = 1009  # the first of those that stand for sizes that are not known
 kept: list[Any] = []
 
 
 def schema_of(kernel: Kernel, with_outputs: bool) -> str:
-    """`(Tensor x, Tensor(a!) y, *, Scalar? eps=None) -> Tensor`"""
+    """`(Tensor x, Tensor w, *, Scalar? eps=None) -> Tensor`; outputs stand behind the inputs."""
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     words = [f"Tensor({next(letters)}!) {one.name}" if one.is_written else f"Tensor {one.name}"
              for one in kernel.tensor_parameters if one.is_read]
-    named = [f"{TYPES[one.kind]}? {one.name}=None" for one in kernel.parameters
-             if one.kind != "tensor"]
     if with_outputs:
-        named += [f"Tensor({next(letters)}!) {one.name}" for one in kernel.tensor_parameters
+        words += [f"Tensor({next(letters)}!) {one.name}" for one in kernel.tensor_parameters
                   if not one.is_read]
+    named = [f"{TYPES[one.kind]}? {one.name}=None" for one in kernel.parameters
+             if one.kind in TYPES]
     result = "()" if with_outputs or kernel.outputs == 0 else ", ".join(
         ["Tensor"] * kernel.outputs)
     if kernel.outputs > 1 and not with_outputs:
         result = f"({result})"
     return f"({', '.join(words + (['*'] + named if named else []))}) -> {result}"
+
+
+def given(named: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def sizes_for(values: tuple[Any, ...], known: dict[int, Any]) -> list[tuple[int, ...]]:
@@ -84,7 +89,7 @@ def fake_of(kernel: Kernel) -> Callable[..., Any]:
 
     def fake(*values: Any, **named: Any) -> Any:
         _arrays.refuse_grad(values)
-        named = {name: value for name, value in named.items() if value is not None}
+        named = given(named)
         known: dict[int, Any] = {}
         try:
             found = shapes_of(kernel, values, sizes_for(values, known), named)
@@ -101,26 +106,55 @@ def fake_of(kernel: Kernel) -> Callable[..., Any]:
     return fake
 
 
+def fake_out(*values: Any, **named: Any) -> None:
+    _arrays.refuse_grad(values)
+
+
+# The next two are Kernel.__call__ once more, without what PyTorch has looked at already.
+
+def run_of(kernel: Kernel) -> Callable[..., Any]:
+    known, make, no_outputs = kernel.known, kernel.made_like, kernel.outputs == 0
+
+    def run(*values: Any, **named: Any) -> Any:
+        if not named:
+            try:
+                call, pointer, objects, grad_mode, _ = known[values[0].get_device()]
+                if not grad_mode() or not any_grad(values, None):
+                    made = None if no_outputs else make(values)
+                    if call(pointer, objects, id(values), id(made), None) == 0:
+                        return made
+            except (LookupError, *FOREIGN):
+                pass
+        return kernel.call_read(values, None, None, given(named))
+
+    return run
+
+
+def run_out_of(kernel: Kernel) -> Callable[..., None]:
+    known, count, one = kernel.known, kernel.inputs, kernel.outputs == 1
+
+    def run_out(*values: Any, **named: Any) -> None:
+        inputs, outputs = values[:count], values[count] if one else values[count:]
+        if not named:
+            try:
+                call, pointer, objects, grad_mode, _ = known[values[0].get_device()]
+                if not grad_mode() or not any_grad(values, None):
+                    if call(pointer, objects, id(inputs), id(outputs), None) == 0:
+                        return
+            except (LookupError, *FOREIGN):
+                pass
+        kernel.call_read(inputs, outputs, None, given(named))
+
+    return run_out
+
+
 def torch_operator(kernel: Kernel, name: str) -> Any:
     """Defines `namespace::name` in PyTorch and returns torch.ops.namespace.name. Inputs are given
-    by position, what is no tensor by name; `.out` takes the outputs by name and returns nothing."""
+    by position, numbers by name; `.out` takes outputs behind the inputs and returns nothing."""
     import torch
     namespace, _, short = name.partition("::")
     if not namespace or not short:
         raise ValueError(f"{name!r} is no `namespace::name`")
-    outputs = [one.name for one in kernel.tensor_parameters if not one.is_read]
-    call = kernel.__call__
-
-    def run(*values: Any, **named: Any) -> Any:
-        return call(*values, **named) if named else call(*values)
-
-    def run_out(*values: Any, **named: Any) -> None:
-        made = [named.pop(one) for one in outputs]
-        call(*values, out=made[0] if len(made) == 1 else tuple(made), **named)
-
-    def fake_out(*values: Any, **named: Any) -> None:
-        _arrays.refuse_grad((*values, *[named[one] for one in outputs]))
-
     tags = [torch.Tag.pt2_compliant_tag]
     for word in ("needs_exact_strides", "needs_fixed_stride_order"):
         if hasattr(torch.Tag, word):
@@ -128,9 +162,9 @@ def torch_operator(kernel: Kernel, name: str) -> Any:
             break
     library = torch.library.Library(namespace, "FRAGMENT")
     kept.append(library)
-    kinds = [("", run, fake_of(kernel))]
-    if outputs:
-        kinds.append((".out", run_out, fake_out))
+    kinds = [("", run_of(kernel), fake_of(kernel))]
+    if kernel.outputs:
+        kinds.append((".out", run_out_of(kernel), fake_out))
     for overload, implementation, fake in kinds:
         library.define(short + overload + schema_of(kernel, bool(overload)), tags=tuple(tags))
         library.impl(short + overload, implementation, "CompositeExplicitAutograd")

@@ -18,6 +18,9 @@ os.environ.setdefault("CROFT_LIBRARY", str(pathlib.Path(
 
 import command  # noqa: E402  (the path comes first)
 
+# Not what PyTorch compiled for operators of the same names before.
+os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(command.SCRATCH / "inductor")
+
 import croft  # noqa: E402
 
 case, finish = command.case, command.finish

@@ -108,16 +108,16 @@ def check_operator(k, device):
     norm = croft.torch_operator(package.example("rmsnorm"), f"croft_test_{device}::rmsnorm")
     quant = croft.torch_operator(package.example("rmsnorm_quant"), f"croft_test_{device}::quant")
     case("schema", str(norm.default._schema).endswith(
-        "::rmsnorm(Tensor x, Tensor w, *, Scalar? eps=None, str? T=None) -> Tensor"), norm.default)
+        "::rmsnorm(Tensor x, Tensor w, *, Scalar? eps=None) -> Tensor"), norm.default)
     x, w = torch.randn(4, 64, device=device), torch.randn(64, device=device)
     y = torch.empty_like(x)
-    softmax.out(x, y=y)
+    softmax.out(x, y)
     case("operator", torch.equal(softmax(x), y) and torch.allclose(y, torch.softmax(x, -1)))
     case("operator_with_scalars", torch.allclose(norm(x, w, eps=1.0), x * w * torch.rsqrt(
         (x * x).mean(-1, keepdim=True) + 1.0), atol=1e-6))
     for operator, words in ((softmax, (x,)), (norm, (x, w)), (quant, (x, w))):
         torch.library.opcheck(operator.default, words)
-    torch.library.opcheck(softmax.out, (x,), {"y": y})
+    torch.library.opcheck(softmax.out, (x, y))
     case("opcheck", True)
     grad = x.clone().requires_grad_()
     refused("operator_gradient", "requires-grad", lambda: softmax(grad))
@@ -129,7 +129,7 @@ def check_operator(k, device):
 def check_compiled(softmax, norm, device, x, w, grad):
     def block(x, w):
         y = torch.empty_like(x)
-        softmax.out(norm(x * 2, w, eps=1e-6), y=y)
+        softmax.out(norm(x * 2, w, eps=1e-6), y)
         return softmax(y) + 1
 
     compiled = torch.compile(block, fullgraph=True, dynamic=True)
