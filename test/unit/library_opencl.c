@@ -1,43 +1,14 @@
 /* The library on OpenCL: a caller's context, device, queue and buffers, on an implementation that
  * is installed (PoCL does). CROFT_OPENCL_LIBRARY names another than the loader. */
-#include <dlfcn.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "library_fixture.h"
-#include "runtime/opencl.h"
+#include "opencl_caller.h"
+
+#include <math.h>
 
 enum { ROWS = 13, WIDTH = 100, COUNT = ROWS * WIDTH, SHIFT = 4096 };
 
-/* What a caller uses of OpenCL. */
-typedef struct caller {
-    void *library, *platform, *device, *context, *queue;
-    int (*platforms)(uint32_t limit, void **platforms, uint32_t *count);
-    int (*devices)(void *platform, uint64_t kinds, uint32_t limit, void **devices, uint32_t *count);
-    void *(*context_create)(const intptr_t *properties, uint32_t count, void *const *devices,
-                            void *notify, void *state, int *error);
-    void *(*queue_create)(void *context, void *device, uint64_t properties, int *error);
-    void *(*buffer_create)(void *context, uint64_t flags, size_t bytes, void *host, int *error);
-    void *(*part_create)(void *buffer, uint64_t flags, uint32_t kind, const void *region,
-                         int *error);
-    int (*write)(void *queue, void *memory, uint32_t blocking, size_t offset, size_t bytes,
-                 const void *from, uint32_t count, void *const *events, void **event);
-    int (*read)(void *queue, void *memory, uint32_t blocking, size_t offset, size_t bytes, void *to,
-                uint32_t count, void *const *events, void **event);
-    int (*memory_release)(void *memory);
-    int (*queue_release)(void *queue);
-    int (*context_release)(void *context);
-} caller;
-
 typedef struct session {
-    caller c;
+    opencl_caller c;
     croft_context *context;
     croft_kernel *kernel;
     croft_diagnostics *findings;
@@ -45,39 +16,6 @@ typedef struct session {
     float in[COUNT], out[COUNT];
     matrix from, to;
 } session;
-
-static const char *library(void) {
-    return getenv("CROFT_OPENCL_LIBRARY");
-}
-
-static void find_function(const caller *c, const char *name, void *function) {
-    void *address = dlsym(c->library, name);
-    assert_non_null(address);
-    memcpy(function, &address, sizeof address);
-}
-
-static void open_caller(caller *c) {
-    int error = 0;
-    c->library = dlopen(library() != NULL ? library() : "libOpenCL.so.1", RTLD_NOW);
-    assert_non_null(c->library);
-    find_function(c, "clGetPlatformIDs", &c->platforms);
-    find_function(c, "clGetDeviceIDs", &c->devices);
-    find_function(c, "clCreateContext", &c->context_create);
-    find_function(c, "clCreateCommandQueue", &c->queue_create);
-    find_function(c, "clCreateBuffer", &c->buffer_create);
-    find_function(c, "clCreateSubBuffer", &c->part_create);
-    find_function(c, "clEnqueueWriteBuffer", &c->write);
-    find_function(c, "clEnqueueReadBuffer", &c->read);
-    find_function(c, "clReleaseMemObject", &c->memory_release);
-    find_function(c, "clReleaseCommandQueue", &c->queue_release);
-    find_function(c, "clReleaseContext", &c->context_release);
-    assert_int_equal(c->platforms(1, &c->platform, NULL), 0);
-    assert_int_equal(c->devices(c->platform, 0xFFFFFFFF, 1, &c->device, NULL), 0);
-    c->context = c->context_create(NULL, 1, &c->device, NULL, NULL, &error);
-    assert_int_equal(error, 0);
-    c->queue = c->queue_create(c->context, c->device, 0, &error);
-    assert_int_equal(error, 0);
-}
 
 static void *buffer_of(const session *s, void *context, uint64_t flags, size_t bytes) {
     int error = 0;
@@ -100,10 +38,10 @@ static void on_device(matrix *m, void *data, uint64_t offset) {
 static session *open_session(const char *text) {
     session *s = calloc(1, sizeof *s);
     assert_non_null(s);
-    open_caller(&s->c);
+    opencl_caller_open(&s->c, 0);
     croft_config config = {.size = sizeof config,
                            .device = "opencl",
-                           .opencl_library = library(),
+                           .opencl_library = opencl_caller_library(),
                            .opencl_context = s->c.context,
                            .opencl_device = s->c.device};
     assert_int_equal(croft_context_create(&config, &s->context), CROFT_OK);
@@ -123,9 +61,7 @@ static void close_session(session *s) {
     croft_context_free(s->context);
     s->c.memory_release(s->x);
     s->c.memory_release(s->y);
-    s->c.queue_release(s->c.queue);
-    s->c.context_release(s->c.context);
-    dlclose(s->c.library);
+    opencl_caller_close(&s->c);
     free(s);
 }
 
@@ -265,7 +201,7 @@ static void a_context_of_its_own_gives_what_buffers_are_made_with(void **state) 
     croft_kernel *kernel = NULL;
     croft_opencl_handles handles = {.size = sizeof handles}, given = {.size = sizeof given};
     const croft_config config = {
-        .size = sizeof config, .device = "opencl", .opencl_library = library()};
+        .size = sizeof config, .device = "opencl", .opencl_library = opencl_caller_library()};
     assert_int_equal(croft_context_opencl(s->context, &given), CROFT_OK);
     assert_ptr_equal(given.context, s->c.context);
     assert_ptr_equal(given.device, s->c.device);
@@ -420,7 +356,7 @@ static void bytes_that_are_anothers_are_seen_through_handles(void **state) {
 
 static void the_environment_names_the_library(void **state) {
     (void)state;
-    const char *before = library();
+    const char *before = opencl_caller_library();
     croft_config config = {.size = sizeof config};
     setenv("CROFT_OPENCL_LIBRARY", "/some/libOpenCL.so", 1);
     croft_config_from_environment(&config);
@@ -432,13 +368,6 @@ static void the_environment_names_the_library(void **state) {
     config = (croft_config){.size = offsetof(croft_config, opencl_library)}; /* an older header */
     croft_config_from_environment(&config);
     assert_null(config.opencl_library);
-}
-
-/* PoCL keeps memory until the process ends, and has threads that LeakSanitizer cannot always stop.
- * What the runtime itself would leak is seen with the pretended OpenCL. */
-int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void) {
-    return 1;
 }
 
 int main(void) {
@@ -456,12 +385,5 @@ int main(void) {
         cmocka_unit_test(bytes_that_are_anothers_are_seen_through_handles),
         cmocka_unit_test(the_environment_names_the_library),
     };
-    static runtime_opencl_system found;
-    const runtime_opencl_config config = {.library = library()};
-    runtime_opencl_look(&config, &found);
-    for (int i = 0; i < found.device_count; i++)
-        if (found.devices[i].lacking[0] == '\0')
-            return cmocka_run_group_tests(tests, NULL, NULL);
-    printf("no OpenCL device to run on: %s\n", found.library.text);
-    return 77;
+    return RUN_OPENCL_TESTS(tests);
 }

@@ -1,18 +1,9 @@
 /* The device `opencl` on an implementation that is installed (PoCL does), with texts by hand: what
  * a pretended library cannot tell. CROFT_OPENCL_LIBRARY names another than the loader. */
-#include "runtime/opencl.h"
+#include "opencl_caller.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define HEAD                                                                                       \
     "#pragma OPENCL FP_CONTRACT OFF\n"                                                             \
@@ -75,13 +66,9 @@ typedef struct session {
     int64_t words[3];
 } session;
 
-static const char *library(void) {
-    return getenv("CROFT_OPENCL_LIBRARY");
-}
-
 static session *open_session(const runtime_opencl_config *config) {
     session *s = calloc(1, sizeof *s);
-    const runtime_opencl_config own = {.library = library()};
+    const runtime_opencl_config own = {.library = opencl_caller_library()};
     assert_non_null(s);
     if (runtime_opencl_create(base_allocator_default(), config != NULL ? config : &own, &s->device,
                               &s->report) != RUNTIME_OK)
@@ -363,54 +350,13 @@ static void a_buffer_that_is_too_large_is_told(void **state) {
 
 /* ---- the caller's context, device and queue ---- */
 
-typedef struct caller {
-    void *library, *platform, *device, *context, *queue;
-    int (*platforms)(uint32_t limit, void **platforms, uint32_t *count);
-    int (*devices)(void *platform, uint64_t kinds, uint32_t limit, void **devices, uint32_t *count);
-    void *(*context_create)(const intptr_t *properties, uint32_t count, void *const *devices,
-                            void *notify, void *state, int *error);
-    void *(*queue_create)(void *context, void *device, uint64_t properties, int *error);
-    int (*finish)(void *queue);
-    int (*queue_release)(void *queue);
-    int (*context_release)(void *context);
-} caller;
-
-static void find_function(void *from, const char *name, void *function) {
-    void *address = dlsym(from, name);
-    assert_non_null(address);
-    memcpy(function, &address, sizeof address);
-}
-
-/* False: the library's functions have no names. */
-static int open_caller(caller *c, uint64_t properties) {
-    int error = 0;
-    c->library = dlopen(library() != NULL ? library() : "libOpenCL.so.1", RTLD_NOW);
-    assert_non_null(c->library);
-    if (dlsym(c->library, "clGetPlatformIDs") == NULL)
-        return 0;
-    find_function(c->library, "clGetPlatformIDs", &c->platforms);
-    find_function(c->library, "clGetDeviceIDs", &c->devices);
-    find_function(c->library, "clCreateContext", &c->context_create);
-    find_function(c->library, "clCreateCommandQueue", &c->queue_create);
-    find_function(c->library, "clFinish", &c->finish);
-    find_function(c->library, "clReleaseCommandQueue", &c->queue_release);
-    find_function(c->library, "clReleaseContext", &c->context_release);
-    assert_int_equal(c->platforms(1, &c->platform, NULL), 0);
-    assert_int_equal(c->devices(c->platform, 0xFFFFFFFF, 1, &c->device, NULL), 0);
-    c->context = c->context_create(NULL, 1, &c->device, NULL, NULL, &error);
-    assert_int_equal(error, 0);
-    c->queue = c->queue_create(c->context, c->device, properties, &error);
-    return error == 0;
-}
-
 static void a_callers_context_and_queues_are_used(void **state) {
     (void)state;
-    for (uint64_t properties = 0; properties < 2; properties++) { /* 1: out of order */
-        caller c = {0};
-        if (!open_caller(&c, properties))
-            continue;
+    for (uint64_t properties = 0; properties <= CALLER_OUT_OF_ORDER; properties++) {
+        opencl_caller c;
+        opencl_caller_open(&c, properties);
         const runtime_opencl_config config = {
-            .library = library(), .context = c.context, .device = c.device};
+            .library = opencl_caller_library(), .context = c.context, .device = c.device};
         session *s = open_session(&config);
         static const runtime_entry behind[] = {{.name = "croft_add", .threads = 8},
                                                {.name = "croft_add", .threads = 8}};
@@ -436,9 +382,7 @@ static void a_callers_context_and_queues_are_used(void **state) {
         assert_int_equal(runtime_opencl_facts_of(s->device)->ordinal, -1);
         unload(s, module);
         close_session(s);
-        c.queue_release(c.queue);
-        c.context_release(c.context); /* the device has not released it */
-        dlclose(c.library);
+        opencl_caller_close(&c);
     }
 }
 
@@ -512,13 +456,6 @@ static void a_vendors_library_needs_no_loader(void **state) {
     close_session(s);
 }
 
-/* PoCL keeps memory until the process ends, and has threads that LeakSanitizer cannot always stop.
- * What the runtime itself would leak is seen with the pretended OpenCL. */
-int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void) {
-    return 1;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_arrive),
@@ -535,12 +472,5 @@ int main(void) {
         cmocka_unit_test(threads_do_not_mix_their_arguments),
         cmocka_unit_test(a_vendors_library_needs_no_loader),
     };
-    static runtime_opencl_system found;
-    const runtime_opencl_config config = {.library = library()};
-    runtime_opencl_look(&config, &found);
-    for (int i = 0; i < found.device_count; i++)
-        if (found.devices[i].lacking[0] == '\0')
-            return cmocka_run_group_tests(tests, NULL, NULL);
-    printf("no OpenCL device to run on: %s\n", found.library.text);
-    return 77;
+    return RUN_OPENCL_TESTS(tests);
 }
