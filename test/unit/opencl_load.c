@@ -421,8 +421,11 @@ static void each_failing_call_is_a_status_and_nothing_leaks(void **state) {
             assert_null(module);
             assert_non_null(strstr(f->report.text, "CL_OUT_OF_HOST_MEMORY, error -6"));
             assert_non_null(strstr(f->report.text, f->fake->failed));
-            assert_true(status ==
-                        (f->device != NULL || f->fake->builds > 0 ? RUNTIME_NO_MEMORY : status));
+            /* what one device does not answer is what it lacks */
+            int asks = strstr(f->fake->failed, "Info") != NULL && f->device == NULL;
+            int finds = asks || strcmp(f->fake->failed, "clGetPlatformIDs") == 0 ||
+                        strcmp(f->fake->failed, "clGetDeviceIDs") == 0;
+            assert_int_equal(status, finds ? RUNTIME_NO_DEVICE : RUNTIME_NO_MEMORY);
         }
         if (module != NULL)
             f->device->vtable->unload(f->device, module);
