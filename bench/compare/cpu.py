@@ -2,7 +2,7 @@
 
     bench/compare.py --device cpu --tier base --out DIR
 
-Croft (the Python call, an identical second process as control, and croft_launch in a loop of C),
+Croft (the Python call, an identical second process as control, a bound call and a loop of C),
 PyTorch eager and compiled, ONNX Runtime, JAX, hand-written kernels and the roofs of memory. Each
 arm is a process of its own (cpu_arm.py) that sleeps while another runs: the driver tells one to
 make its calls, waits GAP_S, tells the next; A B C, then C B A. Spinning at the ends of parallel
@@ -271,7 +271,8 @@ class Bench:
                 record.update(status="failed", why=f"wrong: {answer['error_row_ulp']:.3g} ulp of "
                               "the row's largest result", error_ulp=None, error_row_ulp=None)
             else:
-                timed.append(Timed(name, self.processes[name]))
+                timed += [Timed(part or name, self.processes[name], part)
+                          for part in answer.get("parts") or [None]]
             records.append(record)
         return timed, records
 

@@ -105,6 +105,8 @@ GATES = [
         where=rows(["call"]), least=1.5, count=12),
     cpu("call-bound-c", "the same through the C call", "best", "croft_c", where=rows(["call"]),
         count=12),
+    cpu("call-bound-bound", "the same through a bound call", "best", "croft_bound",
+        where=rows(["call"]), count=12),
     cpu("kernel-bound-c", "12 kernel-bound base cases through the C call", "best", "croft_c",
         where=rows(["kernel"]), count=12),
     cpu("wide", "36 wide cases, against the best peer of each", "best", where=rows(["wide"]),

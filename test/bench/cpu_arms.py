@@ -18,7 +18,7 @@ import numpy
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 sys.dont_write_bytecode = True
-from compare import cases, cpu, cpu_native, cpu_problem  # noqa: E402
+from compare import cases, cpu, cpu_native, cpu_onnx, cpu_problem  # noqa: E402
 
 SCRATCH = pathlib.Path(os.environ.get("CROFT_SCRATCH") or tempfile.mkdtemp(prefix="cpu-arms-"))
 PROCESSORS = sorted(os.sched_getaffinity(0))[:2]
@@ -175,12 +175,15 @@ def pretended_bench(native, times, answers=None):
 def rounds(native):
     cpu.GAP_S = 0.0
     times = {name: 4000.0 + index for index, name in enumerate(cpu.ARMS)}
-    times.update(control=4000.0, roof_nt=900.0)
+    times.update(control=4000.0, roof_nt=900.0, croft_bound=4001.0)
     roof = {"parts": {"roof_nt": 900.0}, "plan": {"roof_nt": "nt, prefetch 512"}}
     about = cases.row_case("softmax", "f32", "3x5").record()
-    bench, log = pretended_bench(native, times, {"roofs": roof})
+    two = {"error_ulp": 1.0, "error_row_ulp": 0.5, "plan": "a plan",
+           "parts": ["croft_c", "croft_bound"]}
+    bench, log = pretended_bench(native, times, {"roofs": roof, "croft_c": two})
     records = bench.measure(about)
-    names = ["roof_nt" if name == "roofs" else name for name in cpu.ARMS]
+    names = ["croft", "eager", "compiled", "onnxruntime", "jax", "croft_c", "croft_bound",
+             "roof_nt", "control"]
     taken = log[-4 * len(names):]
     forwards = [taken[index * len(names):][:len(names)] for index in range(4)]
     case("rounds_go_forwards_and_backwards", forwards == [names, names[::-1], names[::-1], names],
@@ -247,8 +250,51 @@ def processes(native):
         case("processes_end", all(one.child.poll() is not None for one in bench.processes.values()))
 
 
+def fields(message):
+    """(number, value) of a message of protobuf: integers, bytes of floats, texts and messages."""
+    def varint():
+        nonlocal message
+        number = shift = 0
+        while True:
+            byte, message = message[0], message[1:]
+            number |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return number
+
+    found = []
+    while message:
+        key = varint()
+        size = {0: 0, 2: 0, 5: 4}[key & 7]
+        value = varint() if size == 0 else None
+        if key & 7:
+            size = size or value
+            assert len(message) >= size
+            value, message = message[:size], message[size:]
+        found.append((key >> 3, value))
+    return found
+
+
+def models():
+    """What is written as ONNX can be read again; that it is valid, ONNX Runtime says."""
+    wanted = {"sum": [b"ReduceSum"], "softmax": [b"Softmax"], "rmsnorm": [b"RMSNormalization"],
+              "layernorm": [b"LayerNormalization"], "cross_entropy": [b"SoftmaxCrossEntropyLoss"],
+              "residual_layernorm": [b"Add", b"LayerNormalization"]}
+    for operator in cases.OPERATORS:
+        model = dict(fields(cpu_onnx.model_of(operator, "f32", 300, 70000)))
+        graph = fields(model[7])
+        names = [dict(fields(value))[4] for number, value in graph if number == 1]
+        inputs = [dict(fields(value))[1].decode() for number, value in graph if number == 11]
+        shape = [dict(fields(dim))[1] for _, dim in fields(dict(fields(dict(fields(dict(fields(
+            [value for number, value in graph if number == 11][0]))[2]))[1]))[2])]
+        case(f"model_of_{operator}", names == wanted[operator] and shape == [300, 70000]
+             and inputs == cpu_onnx.INPUTS[operator], (names, inputs, shape))
+    case("negative_numbers_have_ten_bytes", cpu_onnx.varint(-1) == b"\xff" * 9 + b"\x01")
+
+
 native = cpu_native.Native.built(folder(), PROCESSORS)
 for part in (roofs, hands, ulp_errors, rounds, processes):
     part(native)
 exact_results()
+models()
 sys.exit(1 if failures else 0)
