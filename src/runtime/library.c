@@ -8,7 +8,7 @@
 static const char *candidate(const runtime_library_search *search, int number,
                              char path[PATH_MAX]) {
     int directories = 0;
-    if (search->given != NULL)
+    if (search->given != NULL && search->given[0] != '\0')
         return number == 0 ? search->given : NULL;
     while (search->directories[directories] != NULL)
         directories++;

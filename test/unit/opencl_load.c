@@ -30,6 +30,15 @@ static void a_library_that_is_none_of_opencl_is_named(void **state) {
     assert_non_null(strstr(text, "libc.so.6 has neither clGetPlatformIDs nor"));
 }
 
+/* The loader of the system would take the program itself for a library without a name. */
+static void a_library_without_a_name_is_the_loader(void **state) {
+    (void)state;
+    static runtime_opencl_system system;
+    const runtime_opencl_config config = {.library = ""};
+    runtime_opencl_look(&config, &system);
+    assert_non_null(strstr(system.library.text, "libOpenCL.so.1"));
+}
+
 static void no_platform_and_no_device_are_told_apart(void **state) {
     (void)state;
     char text[RUNTIME_REPORT_LIMIT];
@@ -461,6 +470,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_that_is_not_there_is_no_device),
         cmocka_unit_test(a_library_that_is_none_of_opencl_is_named),
+        cmocka_unit_test(a_library_without_a_name_is_the_loader),
         cmocka_unit_test(no_platform_and_no_device_are_told_apart),
         cmocka_unit_test(a_vendors_library_is_driven_through_its_table),
         cmocka_unit_test(a_gpu_goes_before_what_stands_before_it),
