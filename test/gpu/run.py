@@ -12,7 +12,8 @@ tier: check-gpu
   plans whose rows share a subgroup or a group.
 * Some run again with arrays that begin one element past an aligned address, and with conditions
   that may not be tried: each time by the variant that its arrays allow, always with the same bits.
-* test/gpu/device.c asks of the runtime what only a real driver can answer; test/gpu/programs.c
+* test/gpu/device.c asks of the runtime what only a real driver can answer, test/gpu/functions.c of
+  croft.h what concerns graphs and streams; test/gpu/programs.c
   compares 200 random thread programs, each launched five times, with the simulator, and
   test/gpu/modules.c those of test/hazard, a hundred times.
 * test/gpu/torture.croft: conversions and reductions on shared scratch, 65,536 groups, 100
@@ -64,7 +65,7 @@ TOOLS = ["memcheck", "racecheck", "synccheck"]
 CONVERSIONS = 200
 CASE_LIMIT_S = 60
 TOOL_LIMIT_S = 240
-PROGRAMS = [["gpu_device"], ["gpu_device", "lost"],
+PROGRAMS = [["gpu_device"], ["gpu_device", "lost"], ["gpu_functions"],
             ["gpu_modules", *sorted(str(path.relative_to(ROOT))
                                     for path in ROOT.glob("test/hazard/*.ir"))],
             *(["gpu_programs", str(first), "50"] for first in range(1000, 1200, 50))]
@@ -548,7 +549,8 @@ def build(jobs):
     for step in (["cmake", "-S", ".", "-B", BUILD, "-DCMAKE_C_COMPILER=gcc",
                   "-DCMAKE_BUILD_TYPE=Release", "-DCROFT_TOOLS=OFF"],
                  ["cmake", "--build", BUILD, "-j", str(jobs), "--target", "croft",
-                  "gpu_batch", "gpu_device", "gpu_modules", "gpu_programs"]):
+                  "gpu_batch", "gpu_device", "gpu_functions", "gpu_modules",
+                  "gpu_programs"]):
         done = subprocess.run(step, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, errors="replace")
         if done.returncode:
