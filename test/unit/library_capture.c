@@ -208,6 +208,41 @@ static void what_a_graph_has_stays(void **state) {
     }
 }
 
+/* While the first launch runs, as many other kinds come as push it out. */
+static struct {
+    fixture *f;
+    bool runs;
+    int live_memories;
+} pushing;
+
+static void push_out(const uint64_t *arguments, uint32_t groups) {
+    (void)arguments;
+    (void)groups;
+    if (pushing.runs)
+        return;
+    pushing.runs = true;
+    for (int k = 1; k <= KINDS; k++) {
+        matrix in, out;
+        tensors_of(&in, &out, kernels[1].rows, kernels[1].width, kernels[1].width + 4 * k, 0);
+        assert_int_equal(call(pushing.f, &in, &out, pushing.f->streams[0]), CROFT_OK);
+    }
+    pushing.live_memories = pushing.f->fake->live_memories;
+}
+
+static void what_is_launched_lives_until_it_has_returned(void **state) {
+    (void)state;
+    fixture f;
+    matrix in, out;
+    open_kernel(&f, 1, &in, &out);
+    pushing.f = &f;
+    f.fake->kernel = push_out;
+    assert_int_equal(call(&f, &in, &out, f.streams[0]), CROFT_OK);
+    assert_int_equal(pushing.live_memories, 64 + 1);
+    assert_int_equal(call(&f, &in, &out, f.streams[0]), CROFT_OK); /* prepared again */
+    assert_int_equal(f.fake->live_memories, 64);
+    close_function(&f);
+}
+
 static void kept_workspaces_have_a_limit(void **state) {
     (void)state;
     fixture f;
@@ -271,6 +306,7 @@ int main(void) {
         cmocka_unit_test(a_context_that_is_current_is_not_pushed),
         cmocka_unit_test(calls_on_two_streams_share_no_workspace),
         cmocka_unit_test(what_a_graph_has_stays),
+        cmocka_unit_test(what_is_launched_lives_until_it_has_returned),
         cmocka_unit_test(kept_workspaces_have_a_limit),
         cmocka_unit_test(streams_with_a_name_of_the_drivers_are_streams),
         cmocka_unit_test(a_device_has_a_number),
