@@ -2,7 +2,7 @@
 
     croft      the kernel, called through the package: kernel(x, out=y)
     control    the same text, compiled by another kernel object: what differs is noise
-    eager, compiled, autotuned   the peer's forms (peers.py)
+    eager, compiled, autotuned   the peer's forms (peers.py); further ones by its own names
     roof       the best plain kernel of the same bytes and mix (roof.py), for cold or hot buffers
 
 An arm is a call without arguments for each set of buffers. All arms read the same inputs. One that
@@ -49,13 +49,19 @@ class Subject:
         self.kernel = read_kernel(self.text)
         self.operator = self.kernel.name
 
+    def made(self, croft, case, note=""):
+        """The kernel as it is called: with what it takes by name for this case."""
+        kernel = croft.compile(self.text + note, name=str(self.path), kernel=self.operator)
+        named = peers.kernel_arguments(self.peer, self.operator, case)
+        return kernel.with_(**named) if named else kernel
+
     def buffers(self, case, device):
         """One set: what the peer makes, or random numbers for each tensor of the kernel."""
         if self.peer:
-            found = self.peer.make(case.rows, case.width, peers.DTYPES[case.dtype], device)
+            found = self.peer.make(*case.axes, peers.DTYPES[case.dtype], device)
         else:
             found = {}
-            for name, shape in self.kernel.shapes(case.rows, case.width).items():
+            for name, shape in self.kernel.shapes(case.axes).items():
                 tensor = next(one for one in self.kernel.tensors if one.name == name)
                 found[name] = random(shape, self.kernel.dtype(tensor, case.dtype), case.width,
                                      device)
@@ -63,7 +69,7 @@ class Subject:
 
     def with_own_outputs(self, found, case, device):
         """Adds `croft:NAME` where the kernel's output is of another type than the peer's."""
-        shapes = self.kernel.shapes(case.rows, case.width)
+        shapes = self.kernel.shapes(case.axes)
         for index, tensor in enumerate(self.kernel.outputs()):
             dtype = peers.DTYPES[self.kernel.dtype(tensor, case.dtype)]
             name = self.output_name(index, tensor)
@@ -92,7 +98,7 @@ class Subject:
 
     def whole(self, buffers, case):
         """The whole tensors read and written: what the roof moves."""
-        whole = self.kernel.whole(case.rows, case.width)
+        whole = self.kernel.whole(case.axes)
         reads = [self.tensor(buffers, one) for one in whole if one in self.kernel.inputs()]
         outs = dict(zip((one.name for one in self.kernel.outputs()), self.outputs(buffers)))
         writes = [outs.get(one.name, buffers.get(one.name)) for one in whole
@@ -120,7 +126,8 @@ class Stand:
                   "control": functools.partial(self.croft_calls, croft)}
         if subject.peer:
             torch._dynamo.reset()
-            makers["eager"] = self.eager_calls
+            for name, forms in peers.plain_forms(subject.peer).items():
+                makers[name] = functools.partial(self.plain_calls, forms)
             makers["compiled"] = functools.partial(self.compiled_calls, "compiled")
             if case.autotuned:
                 makers["autotuned"] = functools.partial(self.compiled_calls, "autotuned")
@@ -143,8 +150,7 @@ class Stand:
         return arm
 
     def croft_calls(self, croft, arm):
-        text = self.subject.text + f"\n# {arm.name}\n"
-        kernel = croft.compile(text, name=str(self.subject.path))
+        kernel = self.subject.made(croft, self.case, f"\n# {arm.name}\n")
         for buffers in self.sets:
             outs = self.subject.outputs(buffers)
             out = outs[0] if len(outs) == 1 else tuple(outs) if outs else None
@@ -155,12 +161,14 @@ class Stand:
             out = outs[0] if len(outs) == 1 else tuple(outs) if outs else None
             arm.facts["plan"] = kernel.plan(*self.subject.inputs(self.sets[0]), out=out)
 
-    def eager_calls(self, arm):
-        call = self.subject.peer.EAGER[self.subject.operator]
+    def plain_calls(self, forms, arm):
+        arm.facts["peer"] = True
+        call = forms[self.subject.operator]
         arm.calls = [functools.partial(call, buffers) for buffers in self.sets]
 
     def compiled_calls(self, mode, arm):
         peer, operator = self.subject.peer, self.subject.operator
+        arm.facts["peer"] = mode == "compiled"
         function = peers.compiled(peer, operator, mode)
         arm.calls = [functools.partial(function, *peers.arguments_of(peer, operator, buffers))
                      for buffers in self.sets]
@@ -203,6 +211,9 @@ class Stand:
         found = arm.written(buffers) if arm.written else listed(result if made is None else made)
         worst, bound = arm.facts.get("error_ulp") or 0.0, 0
         for output, wanted in zip(found, self.reference(index), strict=True):
+            if peers.is_exact(self.subject.peer):
+                worst = max(worst, math.inf if outputs.differing(output, wanted) else 0.0)
+                continue
             worst = max(worst, outputs.error_ulp(output, wanted))
             bound = max(bound, outputs.BOUND.get(output.dtype, 0))
         ours = arm.name in ("croft", "control")
@@ -210,7 +221,8 @@ class Stand:
         arm.facts["error_ulp"] = worst if math.isfinite(worst) else None  # JSON has no infinity
         arm.facts["error_bound"] = bound
         if worst > bound:
-            arm.fail(ArithmeticError(f"an output is {worst:.3g} ulp from float64, bound {bound}"))
+            arm.fail(ArithmeticError(f"an output is {worst:.3g} ulp from float64, bound {bound}"
+                                     if bound else "an output differs in its bits"))
 
     def close(self):
         torch.compiler.set_stance("default")

@@ -1,9 +1,9 @@
 """Which cases a tier has, and what each of them moves. No framework is needed to read this.
 
-A case is an operator (or a kernel file), a type and a shape. It moves whole tensors (rows x width,
-by default of the case's type), and what it writes for each row alone. `footprint` is all of it,
-without weights and labels. Up to HOT_BYTES a case is judged with its buffers in the L2, above with
-cold ones.
+A case is an operator (or a kernel file), a type and a shape, mostly rows x width. It moves whole
+tensors (of the shape and, by default, of the case's type), and what it writes for each row alone.
+`footprint` is all of it, without weights and labels. Up to HOT_BYTES a case is judged with its
+buffers in the L2, above with cold ones.
 
     softmax/f32/1024x4096: reads 16.8 MB, writes 16.8 MB, cold, stratum "4-64 MB"
 """
@@ -11,6 +11,7 @@ import dataclasses
 import math
 import random
 
+from . import transposes
 from .gates import COHORTS
 
 TYPE_BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8, "i8": 1, "u8": 1, "i16": 2, "i32": 4,
@@ -26,7 +27,9 @@ GATES = COHORTS["base"] + COHORTS["wide"] + COHORTS["anchor"]
 AUTOTUNED = {"1024x4096", "4096x8192", "16384x4096"}
 NARROW_OPERATORS = ["softmax", "rmsnorm"]
 
-TIERS = ["smoke", "quick", "gates", "wide", "ragged", "random", "halves"]
+TIERS = ["smoke", "quick", "gates", "wide", "ragged", "random", "halves", "transposes"]
+# Types of a tier where they are not f32 alone.
+DTYPES = {"halves": ["bf16"], "transposes": ["f16", "f32"]}
 HOT_BYTES = 30_000_000
 FEW_BYTES = 4_000_000
 MB = 1_000_000
@@ -37,8 +40,7 @@ RANDOM_CASES, RANDOM_BYTES = 60, 2_000_000_000
 class Case:
     operator: str
     dtype: str
-    rows: int
-    width: int
+    axes: tuple    # sizes: the first is the number of rows
     reads: tuple   # bytes of each whole tensor that is read
     writes: tuple  # bytes of each whole tensor that is written
     row_write: int = 0  # bytes written for the rows alone
@@ -46,7 +48,16 @@ class Case:
 
     @property
     def shape(self):
-        return f"{self.rows}x{self.width}"
+        return "x".join(map(str, self.axes))
+
+    @property
+    def rows(self):
+        return self.axes[0]
+
+    @property
+    def width(self):
+        """Elements of a row."""
+        return math.prod(self.axes[1:])
 
     @property
     def id(self):
@@ -89,18 +100,24 @@ class Case:
     def record(self):
         name = {"file": self.file} if self.file else {}
         return {"record": "case", "id": self.id, "operator": self.operator, **name,
-                "dtype": self.dtype, "rows": self.rows, "width": self.width, "read": self.read,
-                "write": self.write, "footprint": self.footprint, "judged": self.judged,
-                "stratum": self.stratum}
+                "dtype": self.dtype, "axes": list(self.axes), "rows": self.rows,
+                "width": self.width, "read": self.read, "write": self.write,
+                "footprint": self.footprint, "judged": self.judged, "stratum": self.stratum}
+
+
+def axes_of(shape):
+    """The sizes of a shape as it is written: 1024x4096."""
+    return tuple(map(int, shape.split("x")))
 
 
 def row_case(operator, dtype, shape, moved=None, file=None):
     """A case of whole tensors of the case's type; where none is written, one element a row is."""
-    rows, width = map(int, shape.split("x"))
+    axes = axes_of(shape)
     reads, writes = moved or MOVED[operator]
     size = TYPE_BYTES[dtype]
-    return Case(operator, dtype, rows, width, (rows * width * size,) * reads,
-                (rows * width * size,) * writes, 0 if writes else rows * size, file)
+    whole = math.prod(axes) * size
+    return Case(operator, dtype, axes, (whole,) * reads, (whole,) * writes,
+                0 if writes else axes[0] * size, file)
 
 
 def random_shapes(seed):
@@ -128,7 +145,7 @@ def pairs_of(tier, seed, operators):
         return [(operators[i % len(operators)] if own else operator, shape)
                 for i, (operator, shape) in enumerate(random_shapes(seed))]
     shapes = {"quick": ["128x1024", "16384x4096"], "gates": GATES, "halves": GATES,
-              "wide": COHORTS["widest"], "ragged": RAGGED}[tier]
+              "wide": COHORTS["widest"], "ragged": RAGGED, "transposes": transposes.SHAPES}[tier]
     found = [(operator, shape) for shape in shapes for operator in operators]
     if tier == "wide":
         narrow = NARROW_OPERATORS if operators == OPERATORS else operators
@@ -139,6 +156,5 @@ def pairs_of(tier, seed, operators):
 
 def cases_of(tier, dtypes=None, seed=0, make=row_case, operators=None):
     """The cases of a tier in their order; `make(operator, dtype, shape)` builds each."""
-    dtypes = dtypes or (["bf16"] if tier == "halves" else ["f32"])
-    return [make(operator, dtype, shape) for dtype in dtypes
+    return [make(operator, dtype, shape) for dtype in dtypes or DTYPES.get(tier, ["f32"])
             for operator, shape in pairs_of(tier, seed, operators or OPERATORS)]

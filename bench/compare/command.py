@@ -14,17 +14,24 @@ from . import cases, raw
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 ROOT = BENCH.parent
 BUDGET_S = 480
-SMOKE_RECORDED, RECORDED = 2, 10
+# Tiers that are about a kernel file of ours and its peer.
+TIER_FILES = {"transposes": (BENCH / "kernels" / "transpose.croft",
+                             BENCH / "compare" / "peer_transposes.py")}
+# Cases of the peer that are repeated first, and seconds for the rounds of a phase.
+RECORDED, PHASE_S = {"smoke": 2, "transposes": 2}, {"transposes": 0.2}
 # What a result on a GPU depends on, of the harness.
 FILES = ["arms", "cases", "clock", "course", "cuda", "driver", "kernel_file", "measuring",
-         "outputs", "peer_rows", "peers", "precompile", "recorded", "roof"]
+         "outputs", "peer_rows", "peer_transposes", "peers", "precompile", "recorded", "roof",
+         "transposes"]
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="compare.py", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures Croft beside PyTorch on this machine; samples go to OUT/raw.jsonl.",
-        epilog="Ends with 0, with 1 when an arm failed, 3 when the budget ended it (--resume goes\n"
+        epilog="compare.py --merge DIR... --out OUT makes one run of several that agree in\n"
+               "device, driver, versions and sources.\n\n"
+               "Ends with 0, with 1 when an arm failed, 3 when the budget ended it (--resume goes\n"
                "on), 4 when the peer is slower here than where it was recorded: that run is void.")
     add = parser.add_argument
     add("file", nargs="?", help="a kernel file; without it, the six row operators of examples/")
@@ -44,19 +51,29 @@ def parse(arguments):
     add("--cache", metavar="DIR", default=str(ROOT / "build" / "bench_cache"),
         help="what is compiled stays here")
     add("--carry", metavar="DIR", help="a directory of programs that Croft compiled elsewhere")
-    add("--recorded", type=int, default=RECORDED, metavar="N",
-        help="recorded cases of the peer that are repeated first; the file says how many")
+    add("--recorded", type=int, metavar="N", help="recorded cases of the peer that are repeated "
+        "first (10; of the tiers smoke and transposes 2); the file says how many")
+    add("--phase", type=float, metavar="SECONDS", help="for the rounds of one phase of a case "
+        "(0.5; of the tier transposes 0.2)")
     add("--attempts", type=int, default=3)
     add("--plant", type=float, metavar="FACTOR",
         help="makes Croft's arm so many times slower, to show that it is seen (1.10)")
     add("--workers", type=int, default=16, help="processes that compile")
     options = parser.parse_args(arguments)
     if options.smoke:
-        options.tier, options.recorded = "smoke", min(options.recorded, SMOKE_RECORDED)
+        options.tier = "smoke"
     if options.random_shapes is not None:
         options.tier = "random"
+    if options.recorded is None:
+        options.recorded = RECORDED.get(options.tier, 10)
+    options.phase = options.phase or PHASE_S.get(options.tier, 0.5)
     if options.peer and not options.file:
         parser.error("--peer is about FILE")
+    options.own = [path for path in (options.file, options.peer) if path]
+    if options.tier in TIER_FILES:
+        if options.file:
+            parser.error(f"the tier {options.tier} has a file of its own")
+        options.file, options.peer = TIER_FILES[options.tier]
     if options.plant and not 1 < options.plant <= 2:
         parser.error("--plant takes a factor above 1, up to 2")
     return options
@@ -98,14 +115,15 @@ def processor():
 def environment_of(options, arguments, device):
     """The first record: what the run is of."""
     files = [BENCH / "compare.py", *(BENCH / "compare" / f"{name}.py" for name in FILES),
-             *(path for path in (options.file, options.peer) if path)]
+             *(path for path, _ in TIER_FILES.values()), *options.own]
     now = datetime.datetime.now(datetime.timezone.utc)
     return {"record": "environment", "format": raw.FORMAT, **device.environment(),
             "host": {"processor": processor(), "cores": os.cpu_count(),
                      "system": platform.system(), "kernel": platform.release()},
             "date": now.isoformat(timespec="seconds"), "sources": raw.sources_of(ROOT, files),
             "command": "compare.py " + " ".join(arguments), "tier": options.tier,
-            "seed": options.random_shapes, "plant": options.plant, "recorded": options.recorded}
+            "seed": options.random_shapes, "plant": options.plant, "recorded": options.recorded,
+            "phase_s": options.phase}
 
 
 def subjects_of(options, arms, peers):
@@ -166,7 +184,8 @@ def run_cuda(options, arguments):
     left = [case for case in chosen if case.id not in writer.finished]
     rows = subjects if not options.file else subjects_of(
         argparse.Namespace(file=None), arms, peers) if options.peer else {}
-    dtype = (options.dtype or ("bf16" if options.tier == "halves" else "f32")).split(",")[0]
+    dtype = options.dtype.split(",")[0] if options.dtype else \
+        cases.DTYPES.get(options.tier, ["f32"])[0]
     checked = recorded_cases(dtype, options.recorded) if rows and not writer.checked else []
     peer_path = str(pathlib.Path(options.peer).resolve()) if options.peer else None
 
@@ -186,7 +205,8 @@ def run_cuda(options, arguments):
         torch.manual_seed(options.random_shapes or 0)
         return arms.Stand(device, subject_of(case), case, count, croft, roofs, only)
 
-    settings = Settings(attempts=1 if options.plant else options.attempts, plant=options.plant)
+    settings = Settings(phase_s=options.phase, plant=options.plant,
+                        attempts=1 if options.plant else options.attempts)
     course = Course(device, open_stand, writer, settings, say)
     course.begin = begin
     good = course.check_peer(checked) if checked else True
@@ -195,9 +215,14 @@ def run_cuda(options, arguments):
 
 
 def main(arguments):
-    device = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    device.add_argument("--device")
-    if device.parse_known_args(arguments)[0].device == "cpu":  # which has options of its own
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    first.add_argument("--device")
+    first.add_argument("--merge", nargs="+", metavar="DIR")
+    found, rest = first.parse_known_args(arguments)
+    if found.merge:  # report.py has it
+        from . import report
+        return report.main(["merge", *found.merge, *rest])
+    if found.device == "cpu":  # which has options of its own
         from . import cpu
         return cpu.main(arguments)
     options = parse(arguments)

@@ -11,7 +11,6 @@ import time
 from . import clock, measuring
 from .recorded import Recorded
 
-CALL_PHASE_S = 0.25      # of the phases of single calls and of batches
 SINGLE_US, BATCH_US = 300.0, 2000.0  # calls of one sample last about so long
 MOST_SINGLE, MOST_BATCH = 20, 100
 CHECKED = ("compiled", "roof")  # arms of the cases that were recorded
@@ -79,7 +78,8 @@ class Course:
         if self.settings.plant:
             count = math.ceil(count / measuring.PLANT_STEP) * measuring.PLANT_STEP
         samplers = {arm.name: sampler_of(arm, count) for arm in arms}
-        return self.phase(case, phase, samplers, count, CALL_PHASE_S, buffers="rotated")
+        return self.phase(case, phase, samplers, count, self.settings.phase_s / 2,
+                          buffers="rotated")
 
     def calls_of(self, arm, count):
         """The calls of a sample, over the sets of buffers in turn."""

@@ -1,18 +1,17 @@
-"""What a kernel file's head says about its tensors, and their shapes for a number of rows and
-columns.
+"""What a kernel file's head says about its tensors, and their shapes for the sizes of a case.
 
     kernel swiglu(gate: in T[R, N], up: in T[R, N], y: out T[R, N], T: f32 | f16 | bf16) {
 
-has the tensors gate, up (in) and y (out), each of type T and with the axes R, N. The first name
-among the axes is the number of rows, the second the width; a type parameter is the case's type, or
-i64 where it may not be that. A name that has a default (`N: const = 1009`) keeps it. This reads
+has the tensors gate, up (in) and y (out), each of type T and with the axes R, N. The names among
+the axes are the case's sizes, in the order in which they come; a type parameter is the case's type,
+or i64 where it may not be that. A name that has a default (`N: const = 1009`) keeps it. This reads
 the head alone; what a kernel means is the compiler's.
 """
 import dataclasses
 import math
 import re
 
-from .cases import TYPE_BYTES, Case
+from .cases import TYPE_BYTES, Case, axes_of
 
 
 class BadKernel(Exception):
@@ -53,35 +52,36 @@ class Kernel:
             return tensor.dtype
         return dtype if dtype in choices else choices[-1]
 
-    def shapes(self, rows, width):
-        """name -> shape of each tensor."""
-        numbers, free = dict(self.defaults), [rows, width]
+    def shapes(self, axes):
+        """name -> shape of each tensor, where the sizes of the case are `axes`."""
+        numbers, free = dict(self.defaults), list(axes)
         for tensor in self.tensors:
             for axis in tensor.axes:
                 if isinstance(axis, str) and axis not in numbers:
                     if not free:
-                        raise BadKernel(f"{self.name}: {axis} is a third size beside two")
+                        raise BadKernel(f"{self.name}: {axis} is a size more than the "
+                                        f"{len(axes)} of the case")
                     numbers[axis] = free.pop(0)
         return {tensor.name: tuple(numbers.get(axis, axis) for axis in tensor.axes)
                 for tensor in self.tensors}
 
-    def whole(self, rows, width):
+    def whole(self, axes):
         """The tensors of the most axes and, among these, of the most elements."""
-        shapes = self.shapes(rows, width)
-        sizes = {name: (len(axes), math.prod(axes)) for name, axes in shapes.items()}
+        shapes = self.shapes(axes)
+        sizes = {name: (len(shape), math.prod(shape)) for name, shape in shapes.items()}
         most = max(sizes.values())
         return [tensor for tensor in self.tensors if sizes[tensor.name] == most]
 
     def case(self, dtype, shape, file=None):
         """The case of this kernel for a shape."""
-        rows, width = map(int, shape.split("x"))
-        shapes, whole = self.shapes(rows, width), self.whole(rows, width)
+        axes = axes_of(shape)
+        shapes, whole = self.shapes(axes), self.whole(axes)
         size = {tensor.name: math.prod(shapes[tensor.name]) * TYPE_BYTES[self.dtype(tensor, dtype)]
                 for tensor in self.tensors}
         reads = tuple(size[tensor.name] for tensor in whole if tensor in self.named("in"))
         writes = tuple(size[tensor.name] for tensor in whole if tensor in self.named("out"))
         small = sum(size[tensor.name] for tensor in self.named("out") if tensor not in whole)
-        return Case(self.name, dtype, rows, width, reads, writes, small, file)
+        return Case(self.name, dtype, axes, reads, writes, small, file)
 
 
 def split_parameters(text):

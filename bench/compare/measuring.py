@@ -24,7 +24,7 @@ PLANT_STEP = 10          # with a planted slowdown launches come in tens
 
 @dataclasses.dataclass
 class Settings:
-    phase_s: float = 0.5      # time for the rounds of one phase
+    phase_s: float = 0.5      # time for the rounds of graphs of one phase; of calls the half
     load_s: float = 0.3       # load before a case
     attempts: int = ATTEMPTS
     plant: float | None = None  # Croft's arm is made so many times slower, to show that it is seen

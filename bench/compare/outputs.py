@@ -1,4 +1,5 @@
-"""How far an arm's outputs are from the same operation in float64, in ulp of their type.
+"""How far an arm's outputs are from the same operation in float64, in ulp of their type; or, of
+what is only moved, whether they have the same bits.
 
 The reference is the peer's own function on inputs converted to float64. An element's ulp is that
 of the larger of the reference and of the root mean square of its row: where terms cancel, an error
@@ -16,6 +17,7 @@ LEAST_EXPONENT = {torch.float32: -125, torch.bfloat16: -125, torch.float16: -13,
 BOUND = {torch.float32: 64, torch.bfloat16: 8, torch.float16: 8, torch.float64: 64}
 PEER_BOUND = 8  # times BOUND
 CHUNK = 1 << 24
+WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def poison(tensor):
@@ -27,6 +29,14 @@ def poison(tensor):
 
 def widened(value):
     return value.double() if torch.is_tensor(value) and value.dtype.is_floating_point else value
+
+
+def differing(output, reference):
+    """How many elements have other bits, or all where type or shape is another."""
+    if output.shape != reference.shape or output.dtype != reference.dtype:
+        return max(1, output.numel())
+    word = WORDS[output.element_size()]
+    return int((output.contiguous().view(word) != reference.contiguous().view(word)).sum())
 
 
 def error_ulp(output, reference):

@@ -1,7 +1,12 @@
 """The peer's forms of an operator: eager, and compiled with static shapes; and its reference.
 
-A peer file defines make, EAGER, FUNCTION, OUTPUT and TENSORS_MOVED as peer_rows.py does. FUNCTION's
-parameters are names of what `make` gives; `out` is what OUTPUT names (one, or a tuple).
+A peer file defines make, EAGER, FUNCTION, OUTPUT and TENSORS_MOVED as peer_rows.py does. `make`
+takes the sizes of a case, type and device. FUNCTION's parameters are names of what it gives; `out`
+is what OUTPUT names (one, or a tuple). A file may define more, as peer_transposes.py does:
+
+    FURTHER = {"contiguous": {"transpose": lambda a: ...}}     arms beside EAGER, by their names
+    EXACT = True                                               outputs have the same bits
+    def kernel_arguments(operator, dtype, axes): ...           what the kernel takes by name
 """
 import importlib.util
 import inspect
@@ -27,6 +32,22 @@ def load(path=ROWS):
     if missing:
         raise AttributeError(f"{path} does not define {', '.join(missing)}")
     return module
+
+
+def plain_forms(peer):
+    """name -> the forms of an arm that are called as they are."""
+    return {"eager": peer.EAGER, **getattr(peer, "FURTHER", {})}
+
+
+def is_exact(peer):
+    """Whether outputs are compared bit by bit."""
+    return getattr(peer, "EXACT", False)
+
+
+def kernel_arguments(peer, operator, case):
+    """name -> layouts, constants and types that the kernel is called with."""
+    function = getattr(peer, "kernel_arguments", None)
+    return function(operator, case.dtype, case.axes) if function else {}
 
 
 def names_of(peer, operator):
@@ -73,10 +94,14 @@ def settle_compiler():
 
 
 def reference(peer, operator, buffers):
-    """The outputs in float64, from the same inputs."""
+    """The outputs in float64, or in their own types where bits are compared, from the same
+    inputs."""
     from .outputs import widened
-    wide = {name: widened(buffers[name]) for name in names_of(peer, operator)}
-    outs = tuple(torch.empty(buffers[name].shape, dtype=torch.float64, device=buffers[name].device)
+    exact = is_exact(peer)
+    wide = {name: buffers[name] if exact else widened(buffers[name])
+            for name in names_of(peer, operator)}
+    outs = tuple(torch.empty(buffers[name].shape, device=buffers[name].device,
+                             dtype=buffers[name].dtype if exact else torch.float64)
                  for name in output_names(peer, operator))
     wide["out"] = outs[0] if len(outs) == 1 else outs
     peer.FUNCTION[operator](*[wide[name] for name in

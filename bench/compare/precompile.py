@@ -62,7 +62,7 @@ def work(task, state):
         function(*peers.arguments_of(subject.peer, task["operator"], buffers))
     if task["modes"] != ["autotuned"]:
         outs = subject.outputs(buffers)
-        kernel = croft.compile(subject.text, name=task["file"])
+        kernel = subject.made(croft, case)
         kernel(*subject.inputs(buffers), out=outs[0] if len(outs) == 1 else tuple(outs))
     torch.cuda.synchronize()
     del buffers

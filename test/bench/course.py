@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 
 from compare import cases, clock, command, kernel_file, measuring  # noqa: E402
-from compare import precompile, raw, recorded, roof  # noqa: E402
+from compare import precompile, raw, recorded, roof, transposes  # noqa: E402
 from compare.course import Course  # noqa: E402
 
 SCRATCH = pathlib.Path(os.environ["CROFT_SCRATCH"])
@@ -179,15 +179,36 @@ def kernel_heads_are_read():
                  eps: f32 = 1e-5, L: layout = bits(1, 0), T: f32 | bf16, I: i32 | i64) {""")
     assert [tensor.name for tensor in head.inputs()] == ["x", "label"]
     assert [tensor.name for tensor in head.outputs()] == ["q", "s"]
-    assert head.shapes(5, 99) == {"x": (5, 8), "label": (5,), "q": (5, 8), "s": (5,)}
+    assert head.shapes((5, 99)) == {"x": (5, 8), "label": (5,), "q": (5, 8), "s": (5,)}
     assert [head.dtype(tensor, "bf16") for tensor in head.tensors] == ["bf16", "i64", "i8", "f32"]
     case = head.case("bf16", "5x99")
     assert (case.reads, case.writes, case.row_write) == ((80,), (40,), 20), case
     try:
-        kernel_file.read_kernel("kernel k(x: in f32[A, B, C]) {").shapes(2, 3)
+        kernel_file.read_kernel("kernel k(x: in f32[A, B, C]) {").shapes((2, 3))
     except kernel_file.BadKernel:
         return
     raise AssertionError("three sizes are not refused")
+
+
+def transposes_are_16_with_the_owners_that_were_found():
+    path = ROOT / "bench" / "kernels" / "transpose.croft"
+    head = kernel_file.read_kernel(path.read_text(encoding="utf-8"))
+    found = cases.cases_of("transposes", operators=["transpose"],
+                           make=lambda operator, dtype, shape: head.case(dtype, shape))
+    assert len({case.id for case in found}) == 16
+    for case in found:
+        size = 2 if case.dtype == "f16" else 4
+        assert case.reads == case.writes == (case.rows * case.width * size,), case
+        assert head.shapes(case.axes)["dest"] == (case.axes[0], case.axes[2], case.axes[1])
+    assert found[0].record()["axes"] == [1024, 4, 8] and found[0].id == "transpose/f16/1024x4x8"
+    samples = (ROOT / "bench" / "results" / "transposes-h200.jsonl").read_text(encoding="utf-8")
+    best = [json.loads(line) for line in samples.splitlines()]
+    for one in best:
+        own = transposes.owners(one["dtype"], one["batches"], one["p"], one["q"])
+        assert own == {"S": one["loads"], "L": one["stores"], "G": one["tiles"]}, one
+    assert len(best) == 16
+    options = command.parse(["--device", "cuda", "--out", "x", "--tier", "transposes"])
+    assert options.file == path and options.recorded == 2 and not options.own
 
 
 def replays_last_long_enough_on_buffers_of_their_own():
@@ -368,7 +389,9 @@ def tasks_come_once_with_the_dearest_first():
 
 
 def options_that_make_no_sense_are_refused():
-    for words in (["--device", "cuda"], ["--device", "cuda", "--out", "x", "--peer", "p.py"],
+    for words in (["--device", "cuda"],
+                  ["--device", "cuda", "--out", "x", "--tier", "transposes", "own.croft"],
+                  ["--device", "cuda", "--out", "x", "--peer", "p.py"],
                   ["--device", "cuda", "--out", "x", "--plant", "0.9"]):
         with contextlib.redirect_stderr(io.StringIO()):
             try:
@@ -389,15 +412,15 @@ def lines_of_the_raw_file_are_json():
 
 TESTS = [gates_have_66_cases_in_their_strata, random_shapes_are_those_of_their_seed,
          examples_move_what_the_peer_moves, kernel_heads_are_read,
+         transposes_are_16_with_the_owners_that_were_found,
          replays_last_long_enough_on_buffers_of_their_own,
          rounds_go_there_and_back_and_cancel_drift, a_case_has_all_arms_phases_and_ratios,
          a_planted_tenth_is_seen, an_unstable_case_is_measured_again_and_kept,
          a_moved_clock_is_measured_again, a_failed_arm_is_kept_and_the_run_has_failed,
          a_case_without_memory_stays_as_failed, a_spent_budget_stops_and_resume_goes_on,
-         another_device_or_source_is_not_taken_up,
-         a_peer_slower_than_its_record_voids_the_run, a_family_has_16_to_96_kernels_of_their_own,
-         tasks_come_once_with_the_dearest_first, options_that_make_no_sense_are_refused,
-         lines_of_the_raw_file_are_json]
+         another_device_or_source_is_not_taken_up, a_peer_slower_than_its_record_voids_the_run,
+         a_family_has_16_to_96_kernels_of_their_own, tasks_come_once_with_the_dearest_first,
+         options_that_make_no_sense_are_refused, lines_of_the_raw_file_are_json]
 
 
 def main():

@@ -41,8 +41,10 @@ class PretendedCroft:
     def __init__(self, operator, factor=1.0):
         self.operator, self.factor = operator, factor
 
-    def compile(self, text, name):
-        def kernel(*tensors, out):
+    def compile(self, text, name, kernel):
+        assert kernel == self.operator
+
+        def made(*tensors, out):
             calls_of_croft.append(out.data_ptr())
             wide = [tensor.double() if tensor.dtype.is_floating_point else tensor
                     for tensor in tensors]
@@ -55,8 +57,26 @@ class PretendedCroft:
             out.copy_(result * self.factor)
             return out
 
-        kernel.plan = lambda *tensors, out: "a plan"
-        return kernel
+        made.plan = lambda *tensors, out: "a plan"
+        return made
+
+
+class PretendedTranspose:
+    """The kernel of transposes; `right` leaves the sign of zeros as it was."""
+
+    def __init__(self, right=True):
+        self.right, self.named = right, []
+
+    def compile(self, text, name, kernel):
+        assert kernel == "transpose"
+
+        def made(source, out):
+            moved = source.transpose(1, 2)
+            return out.copy_(moved if self.right else torch.where(moved == 0, 0.0, moved))
+
+        made.plan = lambda source, out: "a plan"
+        made.with_ = lambda **named: self.named.append(named) or made
+        return made
 
 
 class PretendedCuda:
@@ -203,6 +223,27 @@ def every_arm_is_checked_and_a_wrong_one_fails():
                 made.close()
 
 
+def transposes_are_compared_bit_by_bit():
+    path = ROOT / "bench" / "kernels" / "transpose.croft"
+    own = arms.Subject(path, peers.load(path.parent.parent / "compare" / "peer_transposes.py"))
+    case = cases.row_case("transpose", "f16", "1024x4x8", own.peer.TENSORS_MOVED["transpose"])
+    for right in (True, False):
+        with pretended_cuda(PretendedDriver()) as device:
+            croft, roofs = PretendedTranspose(right), arms.Roofs(device, SCRATCH / "roofs")
+            roofs.module = lambda reads, writes, few: (arms.roof.family(writes, few), b"module")
+            made = arms.Stand(device, own, case, 2, croft, roofs)
+            assert [arm.name for arm in made.arms] == \
+                ["croft", "control", "eager", "contiguous", "compiled", "roof"]
+            for arm in made.arms:
+                made.check(arm, 1, arm.calls[1])
+                bad = not right and arm.name in ("croft", "control")
+                assert bool(arm.failure) == bad, (arm.name, arm.failure)
+                assert arm.record(case).get("peer") is \
+                    (True if arm.name in ("eager", "contiguous", "compiled") else None)
+            assert set(croft.named[0]) == {"S", "L", "G"}
+            made.close()
+
+
 def croft_writes_its_own_type():
     with pretended_cuda(PretendedDriver()) as device:
         made = stand(device, "cross_entropy", "bf16", "7x33", PretendedCroft("cross_entropy"),
@@ -306,10 +347,10 @@ def a_file_without_a_peer_is_measured_beside_the_roof():
 
 
 TESTS = [the_peer_is_the_one_that_was_recorded, outputs_are_compared_in_full,
-         every_arm_is_checked_and_a_wrong_one_fails, croft_writes_its_own_type,
-         compiled_forms_are_not_compiled_again, events_are_inside_or_said_to_be_around,
-         a_capture_that_fails_ends_and_tells_why, a_run_has_every_arm_in_every_phase,
-         a_file_without_a_peer_is_measured_beside_the_roof]
+         every_arm_is_checked_and_a_wrong_one_fails, transposes_are_compared_bit_by_bit,
+         croft_writes_its_own_type, compiled_forms_are_not_compiled_again,
+         events_are_inside_or_said_to_be_around, a_capture_that_fails_ends_and_tells_why,
+         a_run_has_every_arm_in_every_phase, a_file_without_a_peer_is_measured_beside_the_roof]
 
 
 def main():
