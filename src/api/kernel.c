@@ -38,7 +38,17 @@ static croft_kernel *make_kernel(croft_context *context, const croft_source *sou
     return kernel;
 }
 
-/* To level tile without arguments, which finds what no argument can mend. */
+/* Whether a constant or a layout has no default: nothing is known of the program without it. */
+static bool needs_arguments(const croft_kernel *kernel) {
+    text_signature_entry entry;
+    for (int i = 0; text_kernel_signature(kernel->syntax.kernel, i, &entry); i++)
+        if ((entry.kind == TEXT_ENTRY_CONST || entry.kind == TEXT_ENTRY_LAYOUT) &&
+            !entry.has_default)
+            return true;
+    return false;
+}
+
+/* To level tile without arguments, where that can be: it finds what no argument can mend. */
 static croft_status read_kernel(api_call *call, croft_kernel *kernel) {
     compile_request request = {.allocator = kernel->context->allocator,
                                .source = &kernel->source,
@@ -48,7 +58,7 @@ static croft_status read_kernel(api_call *call, croft_kernel *kernel) {
                                .stage = COMPILE_TO_SYNTAX};
     compile_run(&request, &kernel->syntax);
     croft_status status = api_compiled_status(call, &kernel->syntax);
-    if (status != CROFT_OK)
+    if (status != CROFT_OK || needs_arguments(kernel))
         return status;
     compile_result tile;
     request.stage = COMPILE_TO_TILE;

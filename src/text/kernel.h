@@ -42,6 +42,7 @@ typedef struct text_signature_entry {
     int first_size; /* TENSOR: of bindings->sizes, which its first axis is; -1: it is none alone */
     const char *dtype_name; /* TENSOR, SCALAR: the dtype parameter that it follows, or NULL */
     base_dtype dtype; /* TENSOR, SCALAR: fixed, or the first choice. DTYPE: the first choice */
+    bool has_default; /* SCALAR, CONST, LAYOUT */
 } text_signature_entry;
 
 /* Parameters in the order of the list; sizes are not among them. False past the end. */

@@ -292,8 +292,10 @@ bool text_kernel_signature(const text_kernel *kernel, int index, text_signature_
     if (index < 0 || index >= kernel->parameter_count)
         return false;
     const text_parameter *parameter = &kernel->parameters[index];
-    *entry = (text_signature_entry){
-        .name = parameter->name->text, .mode = parameter->mode, .dtype = parameter->dtype};
+    *entry = (text_signature_entry){.name = parameter->name->text,
+                                    .mode = parameter->mode,
+                                    .dtype = parameter->dtype,
+                                    .has_default = parameter->initial != NULL};
     switch (parameter->kind) {
     case TEXT_PARAMETER_TENSOR:
         entry->kind = TEXT_ENTRY_TENSOR;

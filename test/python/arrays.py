@@ -154,6 +154,20 @@ def check_named():
          and np.array_equal(transpose(source, layout), transpose(source, str(layout))))
 
 
+def check_needed():
+    """A kernel whose constants and layouts have no defaults is compiled without them."""
+    text = (package.ROOT / "bench" / "kernels" / "transpose.croft").read_text()
+    k = croft.compile(text, kernel="transpose")
+    source = np.arange(320, dtype=np.float32).reshape(10, 4, 8)
+    named = {"S": "bits(7, 8, 0, 1, 2, 3, 4, 5, 6, slots=4)",
+             "L": "bits(0, 1, 2, 7, 8, 3, 4, 5, 6, slots=4)", "G": 16}
+    out = np.zeros((10, 8, 4), np.float32)
+    with_all = k.with_(**named)
+    case("needed_by_with", np.array_equal(with_all(source, out=out), source.transpose(0, 2, 1)))
+    case("needed_by_name", np.array_equal(k(source, out=out, **named), out))
+    refused("needed_and_not_given", "missing-argument", lambda: k(source, out=out), "`S`")
+
+
 def check_bound(k, x):
     expected = k(x)
     out = np.zeros_like(x)
@@ -282,6 +296,7 @@ def main():
     check_readers(k, x)
     check_axes(k)
     check_named()
+    check_needed()
     check_bound(k, x)
     check_kinds_of_kernels()
     check_refusals(k, x)
