@@ -50,7 +50,8 @@ def parse(arguments):
     add("--resume", action="store_true", help="goes on with what OUT has")
     add("--cache", metavar="DIR", default=str(ROOT / "build" / "bench_cache"),
         help="what is compiled stays here")
-    add("--carry", metavar="DIR", help="a directory of programs that Croft compiled elsewhere")
+    add("--carry", metavar="DIR", help="a directory of programs that Croft compiled with the very "
+        "file of NVRTC that is here; others are not taken")
     add("--recorded", type=int, metavar="N", help="recorded cases of the peer that are repeated "
         "first (10; of the tiers smoke and transposes 2); the file says how many")
     add("--phase", type=float, metavar="SECONDS", help="for the rounds of one phase of a case "

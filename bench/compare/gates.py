@@ -7,9 +7,10 @@ against / arm, so more is better. `count` cases belong to it: with fewer, it is 
     {"name": "peers", "device": "cuda", "where": {"cohort": ROWS}, "against": "compiled",
      "phase": "device", "mean": 1.25, "least": 0.96, "count": 66, "about": "..."}
 
-`against` is an arm, `best` (of the peers, for each case the fastest), `f32` (the same case in that
-type) or `rounded` (the same rows at the next multiple of 8 columns). A row without bounds is
-reported. `where` has the words of `belongs`; footprint and elements are (from, to).
+`against` is an arm, the faster of some (`eager or contiguous`), `best` (of all peers, for each
+case), `f32` (the same case in that type) or `rounded` (the same rows at the next multiple of 8
+columns). A row without bounds is reported. `where` has the words of `belongs`; footprint and
+elements are (from, to).
 """
 
 COHORTS = {
@@ -31,6 +32,9 @@ MIB = 1 << 20
 PEERS = {"cuda": ["eager", "compiled"], "cpu": ["eager", "compiled", "onnxruntime", "jax"]}
 # The phases of a device, the one that its plots show first.
 PHASES = {"cuda": ["device", "wall", "batch", "device_cold"], "cpu": ["wall"]}
+PHASE_ABOUT = {"device": "graphs, buffers hot or cold as the case is judged",
+               "wall": "a single call, until it is done", "batch": "many calls, then a wait",
+               "device_cold": "graphs, cold buffers of the cases that are judged hot"}
 # A case is unstable where an arm with the same program takes another time than this.
 STABLE = (0.98, 1.02)
 
@@ -99,6 +103,9 @@ GATES = [
     cuda("random", "random shapes, against torch.compile", "compiled",
          where={"tiers": ["random"], "operators": OPERATORS, "dtypes": ["f32"]}, mean=1.15,
          least=0.85, count=60),
+    cuda("transposes", "16384 tiles, against PyTorch's contiguous transpose", "eager or contiguous",
+         where={"tiers": ["transposes"], "operators": ["transpose"], "rows": [16384]}, mean=1.10,
+         count=8),
     cpu("kernel-bound", "12 kernel-bound base cases, against the best peer of each", "best",
         where=rows(["kernel"]), mean=1.4, least=1.0, count=12),
     cpu("call-bound", "12 call-bound base cases, through the Python call", "best",
@@ -150,7 +157,8 @@ def belongs(case, where, environment):
         "operators": lambda names: case.get("operator") in names,
         "dtypes": lambda names: case["dtype"] in names,
         "cohort": lambda names: bool(set(cohorts_of(case)) & set(names)),
-        "tiers": lambda names: environment.get("tier") in names,
+        "rows": lambda counts: case["rows"] in counts,
+        "tiers": lambda names: case.get("tier", environment.get("tier")) in names,
         "footprint": lambda bounds: inside(case["footprint"], bounds),
         "elements": lambda bounds: inside(case["rows"] * case["width"], bounds),
         # of f32: halves of such a case belong to it though they may fit

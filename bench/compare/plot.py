@@ -11,7 +11,7 @@ INK = "#7a7a7a"  # contrast above 4 on white and on black
 PALETTE = {"sum": "#d55e00", "softmax": "#0f8fd0", "rmsnorm": "#0a9a74", "layernorm": "#b8860b",
            "residual_layernorm": "#c2609a", "cross_entropy": "#7b6fd6"}
 PEER_COLOURS = {"eager": "#d55e00", "compiled": "#0f8fd0", "autotuned": "#7b6fd6",
-                "onnxruntime": "#0a9a74", "jax": "#c2609a"}
+                "onnxruntime": "#0a9a74", "jax": "#c2609a", "contiguous": "#b8860b"}
 ROOFS = {"1:1": ("roof", "roof_nt", "roof_copy"), "2:1": ("roof", "roof_nt", "roof_copy"),
          "reads": ("roof", "roof_read")}
 DASHES = {"1:1": "none", "2:1": "6 3", "reads": "2 3"}

@@ -5,7 +5,8 @@
     peer_check    recorded cases of the peer that were repeated first; which of them void the run
     case          id, operator or file, type, shape, bytes read and written, judged hot or cold,
                   stratum
-    arm           of a case: ok or failed and why, error in ulp, plan, kernel of the roof
+    arm           of a case: ok or failed and why, whether it is a peer, error in ulp, plan,
+                  kernel of the roof
     samples       of a case, a phase and an attempt: times of each arm for one launch; sample i of
                   all arms is of round i. `device` is what is judged: graphs, hot or cold as the
                   case says (`buffers`); `device_cold`: graphs with cold buffers of a case that is
@@ -22,7 +23,7 @@ import os
 import pathlib
 
 FORMAT = 1
-SAME = ("format", "device", "driver", "versions", "sources")
+SAME = ("format", "device", "driver", "versions", "sources", "plant")
 WHOLE = ("environment", "peer_check", "finished")  # records after which a file can go on
 
 

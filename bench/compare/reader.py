@@ -26,16 +26,25 @@ class Reader:
     def __init__(self, folder):
         self.folder, self.wrong, self.checked = folder, [], 0
         self.attempts = {}  # (case, phase) -> list of arms
+        self.further, self.checks, self.finished = {}, [], set()
         self.cases, self.unable = {}, set()  # (case of halves, arm that cannot do it)
         with open(os.path.join(folder, "raw.jsonl"), encoding="utf-8") as file:
             for line in file:
+                if not line.endswith("\n"):
+                    break  # not written to its end
                 record = json.loads(line)
                 if record["record"] == "samples":
                     key = record["case"], record["phase"]
                     self.attempts.setdefault(key, []).append(record["arms"])
                 elif record["record"] == "case":
                     self.cases[record["id"]] = record
-                elif record["record"] == "arm" and record["status"] != "ok":
+                elif record["record"] == "peer_check":
+                    self.checks += [(one, record["limit"]) for one in record["cases"]]
+                elif record["record"] == "finished":
+                    self.finished.add(record["case"])
+                if record["record"] == "arm" and record.get("peer"):
+                    self.further.setdefault(record["case"], []).append(record["arm"])
+                if record["record"] == "arm" and record["status"] != "ok":
                     if self.cases[record["case"]]["dtype"] != "f32":
                         self.unable.add((record["case"], record["arm"]))
 
@@ -77,6 +86,10 @@ class Reader:
     def unstable(self, key):
         control = self.triple(key, "croft", "control")
         return control is not None and not CONTROL_LOW <= control[0] <= CONTROL_HIGH
+
+    def all_peers(self, name, peers):
+        """Those of every run and what the case's own arms say."""
+        return [*peers, *(arm for arm in self.further.get(name, []) if arm not in peers)]
 
     def least_of(self, key, own, names):
         found = [self.triple(key, own, name) for name in names
@@ -121,7 +134,7 @@ class Reader:
         self.same(f"{where} GB/s", entry["gb_per_s"],
                   time and (case["read"] + case["write"]) / (time * 1000))
         self.same_text(f"{where} unstable", entry["unstable"], self.unstable(key))
-        best = self.least_of(key, "croft", peers)
+        best = self.least_of(key, "croft", self.all_peers(key[0], peers))
         self.same(f"{where} best", entry["best"] and entry["best"]["median"], best)
 
     def ratio_for(self, key, arm, against, peers):
@@ -136,7 +149,8 @@ class Reader:
                     return (middle(self.attempts[name, key[1]][-1][arm])
                             / middle(self.attempts[key][-1][arm]))
             return None
-        return self.least_of(key, arm, peers if against == "best" else [against])
+        return self.least_of(key, arm, self.all_peers(key[0], peers) if against == "best"
+                             else against.split(" or "))
 
     def group(self, where, group, arm, peers, every):
         """A mean and a least over the named cases; `every`: all of them have to have a ratio."""
@@ -180,6 +194,32 @@ class Reader:
             self.group(f"gate {gate['gate']}", gate, gate["arm"], peers, every=True)
             self.same_text(f"gate {gate['gate']} verdict", gate["verdict"], self.verdict(gate))
 
+    def run_verdict(self, table):
+        """The checked peers, and what can be said of the run without the bounds of gates."""
+        void = []
+        for one, limit in self.checks:
+            arms = one.get("arms") or {}
+            shares = [roof / peer for roof, peer in zip(arms.get("roof", []),
+                                                        arms.get("compiled", []))]
+            bad = one["slower"] is None or one["slower"] > limit
+            void += [one["case"]] if bad else []
+            where = f"peer check {one['case']}"
+            shown = [row for row in table["peer_checks"] if row["case"] == one["case"]]
+            self.same(f"{where} published", len(shown), 1)
+            for row in shown:
+                self.same(f"{where} share", row["roof_over_peer"],
+                          middle(shares) if shares else None)
+                self.same(f"{where} slower", row["slower"], one["slower"])
+                self.same_text(f"{where} void", row["void"], bad)
+        self.same_text("void cases", table["void"], void)
+        self.same_text("verdict of a void run", table["verdict"] == "void", bool(void))
+        stopped = [name for name in self.cases if self.finished and name not in self.finished]
+        self.same_text("unfinished cases", table["unfinished"], stopped)
+        if table["verdict"] == "met":
+            bad = [gate["gate"] for gate in table["gates"]
+                   if self.verdict(gate) not in ("met", "reported")]
+            self.same_text("gates of a run whose verdict is met", bad, [])
+
     def in_group(self, name, group):
         case = self.cases[name]
         subject, dtype = group.rsplit("/", 1)
@@ -192,7 +232,7 @@ class Reader:
         """One cell of a table of cases."""
         arms = self.attempts[key][-1]
         if header == "best":
-            best = self.least_of(key, "croft", peers)
+            best = self.least_of(key, "croft", self.all_peers(key[0], peers))
             shown = text.split()[-1] if best is not None else text
             self.same_text(f"{where} best", shown, "-" if best is None else f"{best:.3f}")
         elif header == "croft us":
@@ -202,7 +242,7 @@ class Reader:
         elif header == "marks":
             said = "UNSTABLE" in text or "planted" in text
             self.same_text(f"{where} marked unstable", said, self.unstable(key))
-            best = self.least_of(key, "croft", peers)
+            best = self.least_of(key, "croft", self.all_peers(key[0], peers))
             self.same_text(f"{where} marked slower", "slower" in text,
                            best is not None and best < 1)
         elif header not in ("case", "GB/s"):
@@ -212,9 +252,11 @@ class Reader:
 
     def page(self, name, tables, table, peers):
         """The tables of cases, means and gates in a page that people read."""
+        self.same_text(f"{name} verdict", f"VERDICT: {table['verdict']}: " in self.text_of(name),
+                       True)
         seen, phase = set(), None
         for title, header, rows in tables:
-            found = re.match(r"Phase (\w+):", title)
+            found = re.match(r"Phase (\w+)\b", title)
             if found:
                 phase = found.group(1)
                 for row in rows:
@@ -280,6 +322,7 @@ def main(arguments):
     peers = {"cuda": ["eager", "compiled"],
              "cpu": ["eager", "compiled", "onnxruntime", "jax"]}[kind]
     reader.table(table, peers)
+    reader.run_verdict(table)
     reader.page("table.md", markdown_tables(reader.text_of("table.md")), table, peers)
     reader.page("table.txt", text_tables(reader.text_of("table.txt")), table, peers)
     for line in reader.wrong:

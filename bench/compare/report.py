@@ -9,7 +9,8 @@
 The ratio of a case against another arm is the median over rounds of other / Croft, in the last
 attempt. A case whose second identical Croft lies outside gates.STABLE is marked and stays, with all
 of its attempts. Nothing is left out: a slow case, a failed arm, a missing peer are lines as well.
-Ends with 1 when a gate is missed or a peer is missing. reader.py recomputes what is printed here.
+The first line is the verdict of the run: void, failed, planted, missed, incomplete or met. Ends
+with 1 when it is one of the first four. reader.py recomputes what is printed here.
 """
 import argparse
 import json
@@ -24,7 +25,7 @@ else:
     import gates
     import plot
 
-SAME = ("format", "device", "driver", "versions", "sources")  # of runs that may be read as one
+SAME = ("format", "device", "driver", "versions", "sources", "plant")  # of runs read as one
 NOT_PEERS = ("croft", "control")
 MOVED = 0.05  # of a case's best ratio between two runs
 
@@ -38,7 +39,8 @@ class Run:
 
     def __init__(self, records):
         self.environment, self.cases, self.samples, self.arms = None, {}, {}, {}
-        self.clocks, self.void, self.end = {}, [], None
+        self.clocks, self.checks, self.void, self.end = {}, [], [], None
+        self.further, self.finished, self.tier = {}, set(), None
         for record in records:
             self.take(record)
         if self.environment is None:
@@ -49,17 +51,22 @@ class Run:
         if kind == "environment":
             if self.environment is not None:
                 must_agree(self.environment, record)
-            self.environment = self.environment or record
+            self.environment, self.tier = self.environment or record, record.get("tier")
         elif kind == "case":
-            self.cases[record["id"]] = record
+            self.cases[record["id"]] = {**record, "tier": self.tier}
         elif kind == "samples":
             self.samples.setdefault((record["case"], record["phase"]), []).append(record)
         elif kind == "arm":
             self.arms[record["case"], record["arm"]] = record
+            if record.get("peer") and record["arm"] not in self.peers():
+                self.further.setdefault(record["case"], []).append(record["arm"])
         elif kind == "clock" and record.get("throttle"):
             self.clocks[record["case"]] = record
         elif kind == "peer_check":
             self.void += record["void"]
+            self.checks += [{**one, "limit": record["limit"]} for one in record["cases"]]
+        elif kind == "finished":
+            self.finished.add(record["case"])
         elif kind == "end":
             self.end = record
 
@@ -69,12 +76,19 @@ class Run:
                 if any(key[1] == phase for key in self.samples)]
 
     def peers(self, case=None):
-        """All of them; of a case of halves those that can do it."""
+        """Those of every run, and further ones of a case; of halves those that can do it."""
         peers = gates.PEERS[self.environment["device_kind"]]
-        if case is None or case["dtype"] == "f32":
+        if case is None:
+            return peers
+        peers = [*peers, *self.further.get(case["id"], [])]
+        if case["dtype"] == "f32":
             return peers
         return [peer for peer in peers
                 if self.arms.get((case["id"], peer), {}).get("status", "ok") == "ok"]
+
+    def unfinished(self):
+        """Cases whose records are not whole: the run was stopped while it wrote them."""
+        return [name for name in self.cases if self.finished and name not in self.finished]
 
 
 def must_agree(first, second):
@@ -92,8 +106,11 @@ def device_kind(environment):
 
 
 def read_records(path):
+    """All records; a last line that was not written to its end is left out."""
     records = []
-    for number, line in enumerate(pathlib.Path(path).read_text().splitlines(), 1):
+    for number, line in enumerate(pathlib.Path(path).read_text().splitlines(keepends=True), 1):
+        if not line.endswith("\n"):
+            break
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
@@ -194,7 +211,7 @@ def gate_ratio(run, gate, case):
             return None, "nothing to set it against"
         own = statistics.median(arms[gate["arm"]])
         return statistics.median(theirs[-1]["arms"][gate["arm"]]) / own, ""
-    names = run.peers(case) if gate["against"] == "best" else [gate["against"]]
+    names = run.peers(case) if gate["against"] == "best" else gate["against"].split(" or ")
     ratios = [ratio(attempts[-1], gate["arm"], name) for name in names]
     if None in ratios:
         return None, f"no {names[ratios.index(None)]}"
@@ -259,7 +276,8 @@ def means_of(run, entries):
             groups.setdefault((entry["phase"], group), []).append(entry)
     means = []
     for (phase, group), members in groups.items():
-        for against in [*run.peers(), "best"]:
+        further = sorted({arm for arms in run.further.values() for arm in arms})
+        for against in [*run.peers(), *further, "best"]:
             values = [(entry["best"] if against == "best" else entry["ratios"].get(against))
                       for entry in members]
             values = [value["median"] for value in values if value]
@@ -285,6 +303,40 @@ def missing_peers(run):
     return missing
 
 
+def checks_of(run):
+    """The recorded cases of the peer that were repeated."""
+    found = []
+    for one in run.checks:
+        arms = one.get("arms") or {}
+        pairs = list(zip(arms.get("roof", []), arms.get("compiled", [])))
+        found.append({"case": one["case"], "slower": one["slower"], "limit": one["limit"],
+                      "roof_over_peer": statistics.median(a / b for a, b in pairs) if pairs
+                      else None, "void": one["case"] in run.void, "why": one.get("why")})
+    return found
+
+
+def run_verdict(run, table):
+    """What the run as a whole shows, and why."""
+    failed = [name for (name, arm), record in run.arms.items()
+              if arm in NOT_PEERS and record["status"] != "ok"]
+    missed = [gate["gate"] for gate in table["gates"] if gate["verdict"] == "MISSED"]
+    judged = [gate for gate in table["gates"] if gate["verdict"] != "reported"]
+    if table["void"]:
+        return "void", "the peer is slower here than it was recorded: " + ", ".join(table["void"])
+    if table["missing_peers"]:
+        return "failed", "no " + ", ".join(table["missing_peers"])
+    if failed:
+        return "failed", "Croft fails in " + ", ".join(dict.fromkeys(failed))
+    if "planted" in table:
+        return "planted", "Croft was made slower, to show that it is seen"
+    if missed:
+        return "missed", f"{len(missed)} of {len(judged)} gates: " + ", ".join(missed)
+    short = [gate["gate"] for gate in judged if gate["verdict"] == "incomplete"]
+    if short or not table["complete"]:
+        return "incomplete", ", ".join(short) or "cases are left"
+    return "met", f"{len(judged)} gates"
+
+
 def table_of(run):
     """All that is published, as numbers."""
     environment = {key: value for key, value in run.environment.items() if key != "record"}
@@ -293,7 +345,12 @@ def table_of(run):
     table = {"format": 1, "environment": environment, "entries": entries,
              "means": means_of(run, entries), "gates": verdicts(run),
              "missing_peers": missing_peers(run), "void": run.void,
-             "complete": bool(run.end and run.end["complete"]),
+             "peer_checks": checks_of(run), "unfinished": run.unfinished(),
+             "complete": bool(run.end and run.end["complete"] and not run.unfinished()),
+             "unjudged": [gate["name"] for gate in gates.GATES
+                          if gate["device"] == environment["device_kind"]
+                          and not any(gates.belongs(case, gate["where"], environment)
+                                      for case in run.cases.values())],
              "unmeasured": [name for name in run.cases
                             if not any(key[0] == name for key in run.samples)]}
     if planted:
@@ -302,6 +359,7 @@ def table_of(run):
         half = 1 - (1 - 1 / planted) / 2
         table["planted"] = {"factor": planted, "cases": len(controls),
                             "detected": sum(value < half for value in controls)}
+    table["verdict"], table["why"] = run_verdict(run, table)
     return table
 
 
@@ -361,7 +419,7 @@ def gate_rows(table):
         for word in ("mean", "least"):
             cells += [f"{gate[word]:.3f}" if gate[word] else "-",
                       f"{gate['wanted_' + word]:.3f}" if gate["wanted_" + word] else "-"]
-        notes = gate["verdict"]
+        notes = gate["verdict"] + (" (void run)" if table["void"] else "")
         if gate["missing"]:
             notes += f" (missing: {len(gate['missing'])})"
         if gate["unstable"]:
@@ -374,6 +432,18 @@ def mean_rows(table):
     header = ["group", "phase", "against", "cases", "mean", "least"]
     return header, [[mean["group"], mean["phase"], mean["against"], str(mean["count"]),
                      f"{mean['mean']:.3f}", f"{mean['least']:.3f}"] for mean in table["means"]]
+
+
+def check_rows(table):
+    header = ["case", "roof / compiled", "slower than recorded", "limit", "verdict", "why"]
+    rows = []
+    for one in table["peer_checks"]:
+        share, slower = one["roof_over_peer"], one["slower"]
+        rows.append([one["case"], "-" if share is None else f"{share:.3f}",
+                     "-" if slower is None else f"{slower:+.1%}", f"{one['limit']:.0%}",
+                     "VOID" if one["void"] else "as recorded",
+                     " ".join((one["why"] or "-").replace("|", "/").split())[:100]])
+    return header, rows
 
 
 def attempt_rows(table):
@@ -433,7 +503,8 @@ def noise_lines(run):
 
 def head_lines(run, table):
     environment = table["environment"]
-    lines = [f"{environment['device']}, {environment['driver']}",
+    lines = [f"VERDICT: {table['verdict']}: {table['why']}",
+             f"{environment['device']}, {environment['driver']}",
              f"tier {environment.get('tier')}, {environment.get('date')}, "
              f"{len({entry['case'] for entry in table['entries']})} cases measured of "
              f"{len(run.cases)}" + ("" if table["complete"] else ", NOT COMPLETE")]
@@ -442,6 +513,9 @@ def head_lines(run, table):
         lines.append(", ".join(f"{name} {version}" for name, version in versions.items()))
     lines += [str(note) for note in environment.get("notes", [])]
     lines += noise_lines(run)
+    lines += [f"unfinished, the run was stopped in it: {case}" for case in table["unfinished"]]
+    if table["unjudged"]:
+        lines.append("no case here of the gates " + ", ".join(table["unjudged"]))
     lines += [f"VOID RUN: a recorded peer was slower here: {case}" for case in table["void"]]
     lines += [f"FAILED RUN: no {peer}: {why}" for peer, why in table["missing_peers"].items()]
     if "planted" in table:
@@ -460,7 +534,9 @@ def sections(run, table):
     yield ("Gates", *gate_rows(table))
     yield ("Geometric means", *mean_rows(table))
     for phase in run.phases():
-        yield (f"Phase {phase}: other / Croft, median [least-greatest]", *case_rows(table, phase))
+        yield (f"Phase {phase}, {gates.PHASE_ABOUT[phase]}: other / Croft, median [least-greatest]",
+               *case_rows(table, phase))
+    yield ("Peers against their record", *check_rows(table))
     yield ("Attempts", *attempt_rows(table))
     yield ("Errors against float64", *error_rows(run))
 
@@ -503,8 +579,7 @@ def write(folder, out=sys.stdout):
     (folder / "roofline.svg").write_text(plot.roofline(run.cases, table))
     (folder / "speedup.svg").write_text(plot.speedup(run.cases, table))
     print(text, end="", file=out)
-    missed = [gate for gate in table["gates"] if gate["verdict"] == "MISSED"]
-    return 1 if missed or table["missing_peers"] or table["void"] else 0
+    return 1 if table["verdict"] in ("void", "failed", "planted", "missed") else 0
 
 
 def merge(folders, out):

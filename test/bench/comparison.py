@@ -329,8 +329,119 @@ def strata():
             gates.belongs(about, gate["where"], {"tier": "gates", "llc_bytes": 0})
             for about in unique))
     wrong = {name: pair for name, pair in counts.items()
-             if pair[0] is not None and pair[0] != pair[1] and name != "random"}
+             if pair[0] is not None and pair[0] != pair[1]
+             and name not in ("random", "transposes")}  # which have cases of their own
     case("gates_count_their_cases", not wrong, wrong)
+
+
+def transpose_records(ratios, batches=("1024", "16384"), **more):
+    """The tier of transposes on a made-up GPU."""
+    records = [dict(environment(), device_kind="cuda", device="made up GPU", tier="transposes",
+                    **more)]
+    for dtype in ("f16", "f32"):
+        for shape in [f"{count}x{size}" for count in batches for size in (32, 64, 128, 256)]:
+            about = shape_case("transpose", shape, dtype)
+            records += [about, {"record": "arm", "case": about["id"], "arm": "contiguous",
+                                "status": "ok", "why": None, "peer": True}]
+            records += [samples(about, ratios, phase=phase) for phase in ("device", "device_cold")]
+            records.append({"record": "finished", "case": about["id"]})
+    return [*records, {"record": "end", "complete": True, "elapsed_s": 1.0}]
+
+
+def transposes():
+    ratios = {"control": 1.0, "eager": 1.3, "contiguous": 1.2, "compiled": 1.4, "roof": 0.8}
+    folder, table, status = written(transpose_records(ratios))
+    gate = next(found for found in table["gates"] if found["gate"] == "transposes")
+    case("transposes_are_set_against_the_faster_form", gate["verdict"] == "met" and status == 0
+         and len(gate["cases"]) == 8 and abs(gate["mean"] - 1.2) < 0.01, gate)
+    case("a_case_has_further_peers", {entry["best"]["peer"] for entry in table["entries"]}
+         == {"contiguous"} and any(mean["against"] == "contiguous" for mean in table["means"]))
+    page = (folder / "table.md").read_text()
+    case("cold_buffers_have_a_table_of_their_own", page.count("## Phase device_cold, ") == 1
+         and page.count("## Phase device, ") == 1)
+    case("gates_without_a_case_are_told", "no case here of the gates eager-device" in page
+         and table["verdict"] == "met", table["verdict"])
+    case("reader_agrees_on_transposes", read(folder)[0] == 0, read(folder)[1])
+    _, table, status = written(transpose_records({**ratios, "contiguous": 1.05}))
+    case("transposes_that_are_too_slow_miss", table["verdict"] == "missed" and status == 1)
+    records = transpose_records(ratios)
+    failed = dict(next(record for record in records if record["record"] == "arm"),
+                  arm="croft", status="failed", why="an output differs in its bits", peer=None)
+    _, table, status = written([*records[:-1], failed, records[-1]])
+    case("croft_failing_fails_the_run", table["verdict"] == "failed" and status == 1)
+
+
+def void_runs():
+    ratios = {"control": 1.0, "eager": 1.3, "contiguous": 1.2, "compiled": 1.4, "roof": 0.8}
+    records = transpose_records(ratios)
+    arms = {"roof": [0.8, 0.9, 0.7], "compiled": [1.0, 1.0, 1.0]}
+    for slower, void in ((0.10, []), (0.20, ["softmax/f32/16384x4096"]),
+                         (None, ["softmax/f32/16384x4096"])):
+        check = {"record": "peer_check", "limit": 0.15, "void": void, "cases": [
+            {"case": "softmax/f32/16384x4096", "slower": slower, "why": None,
+             "arms": arms if slower else None}]}
+        folder, table, status = written([records[0], check, *records[1:]])
+        first = [(folder / name).read_text().split("VERDICT: ")[1] for name in
+                 ("table.txt", "table.md")]
+        case(f"a_peer_slower_by_{slower}", status == bool(void) and all(
+            text.startswith("void: " if void else "met: ") for text in first), first[0][:200])
+        case(f"the_first_line_is_the_verdict_{slower}",
+             (folder / "table.txt").read_text().startswith("VERDICT: "))
+        case(f"reader_agrees_on_checked_peers_{slower}", read(folder)[0] == 0, read(folder)[1])
+        if not void:
+            continue
+        for name, change in (("verdict", lambda t: t.update(verdict="met")),
+                             ("void", lambda t: t.update(void=[])),
+                             ("check", lambda t: t["peer_checks"].clear())):
+            copy = json.loads((folder / "table.json").read_text())
+            change(copy)
+            (folder / "changed").mkdir(exist_ok=True)
+            for page in ("raw.jsonl", "table.md", "table.txt"):
+                shutil.copy(folder / page, folder / "changed" / page)
+            (folder / "changed" / "table.json").write_text(json.dumps(copy))
+            case(f"reader_refuses/{name}_of_a_void_run_{slower}",
+                 read(folder / "changed")[0] == 1)
+
+
+def stopped_runs():
+    """What a run leaves that was killed while it wrote."""
+    ratios = {"control": 1.0, "eager": 1.3, "contiguous": 1.2, "compiled": 1.4, "roof": 0.8}
+    records = transpose_records(ratios)
+    last = max(i for i, record in enumerate(records) if record["record"] == "finished")
+    folder, table, _ = written([*records[:last], *records[last + 1:]])
+    case("an_unfinished_case_is_told", table["unfinished"] == [records[last]["case"]]
+         and table["verdict"] == "incomplete" and read(folder)[0] == 0, table["verdict"])
+    folder = folder_of(records[:-1])
+    with open(folder / "raw.jsonl", "a", encoding="utf-8") as file:
+        file.write('{"record": "sam')
+    report.write(folder, io.StringIO())
+    table = json.loads((folder / "table.json").read_text())
+    case("a_line_without_an_end_is_left_out", table["verdict"] == "incomplete"
+         and len(table["entries"]) == 32 and read(folder)[0] == 0, table["verdict"])
+
+
+def merged_tiers():
+    """Cases keep the tier that they were measured in."""
+    ratios = {"control": 1.0, "eager": 1.3, "contiguous": 1.2, "compiled": 1.4, "roof": 0.8}
+    other = [dict(environment(), device_kind="cuda", device="made up GPU", tier="gates")]
+    about = shape_case("sum", "1x127")
+    other += [about, samples(about, ratios, phase="device"),
+              {"record": "finished", "case": about["id"]},
+              {"record": "end", "complete": True, "elapsed_s": 1.0}]
+    out = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH)) / "merged"
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "bench" / "compare.py"), "--merge", str(folder_of(other)),
+         str(folder_of(transpose_records(ratios))), "--out", str(out)],
+        capture_output=True, text=True, check=False)
+    table = json.loads((out / "table.json").read_text())
+    case("merged_runs_keep_their_tiers", verdict_of(table, "transposes") == "met"
+         and verdict_of(table, "compiled") == "incomplete" and read(out)[0] == 0,
+         done.stdout + done.stderr)
+    try:
+        report.merge([folder_of(other), folder_of(transpose_records(ratios, plant=1.1))], out)
+        case("a_planted_run_is_not_merged", False, "merged")
+    except report.Refused as refused:
+        case("a_planted_run_is_not_merged", "plant" in str(refused), refused)
 
 
 def plots():
@@ -349,6 +460,7 @@ def plots():
     xml.etree.ElementTree.fromstring(plot.speedup({}, nothing))
 
 
-for part in (verdicts, missing, stability, slowdown, reader, merging, pairs, halves, strata, plots):
+for part in (verdicts, missing, stability, slowdown, reader, merging, pairs, halves, strata,
+             transposes, void_runs, stopped_runs, merged_tiers, plots):
     part()
 sys.exit(1 if failures else 0)
