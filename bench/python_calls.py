@@ -125,9 +125,9 @@ class BareCuda:
         parameters = (ctypes.c_void_p * 1)(ctypes.addressof(self.arguments))
         queue, launch = ctypes.c_void_p(stream), driver.cuLaunchKernel
         rows, scratch = shapes["x"][0], entry["scratch_bytes"]
-        self.kept = (parameters, queue)
         self.call = functools.partial(launch, function, rows, 1, 1, threads, 1, 1, scratch, queue,
                                       parameters, None)
+        self.call.kept = (self.arguments, parameters, queue)  # as long as the call
         checked(self.call(), "cuLaunchKernel")
 
 

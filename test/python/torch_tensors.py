@@ -188,7 +188,9 @@ def check_cuda(k):
     check_operator(package.example("softmax"), "cuda")
     x, y = torch.randn(64, 4096, device="cuda"), torch.empty(64, 4096, device="cuda")
     refused("memory_of_two_devices", "tensor-device", lambda: k(x, out=y.cpu()))
+    k(x, out=y)  # compiled here: that takes longer than what the stream is given to do
     stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         torch.cuda._sleep(100_000_000)  # on its way when the kernel is put behind it
         x.mul_(0)
