@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -444,6 +445,47 @@ def merged_tiers():
         case("a_planted_run_is_not_merged", "plant" in str(refused), refused)
 
 
+def commands_of_the_page():
+    """Those that read or merge run; those that measure are read by their parsers."""
+    page = (ROOT / "docs" / "comparing.md").read_text(encoding="utf-8")
+    sys.path.insert(0, str(ROOT / "bench"))
+    from compare import command, cpu
+    folder, another = folder_of(base_records()), folder_of(base_records())
+    scratch = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH))
+    lines = [line.split("#")[0].split() for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+             for line in block.splitlines()]
+    run = []
+    for words in lines:
+        name = " ".join(words)
+        if "--device" in words:
+            parse = cpu.parser().parse_args if "cpu" in words else command.parse
+            case(f"page/{name}", parse(words[1:]).out == "DIR", name)
+            continue
+        places = {"DIR": str(folder), "ANOTHER": str(another)}
+        if "--merge" in words:  # the same cases twice are refused
+            records = base_records()
+            first = [one for one in records if "/sum/" not in f"/{one.get('case', one.get('id'))}"]
+            places = {"DIR": str(folder_of(first)), "ANOTHER": str(folder_of(
+                [records[0], *[one for one in records if one not in first], records[-1]]))}
+        words = [places.get(word, word) for word in words]
+        if "--out" in words:
+            words[words.index("--out") + 1] = str(scratch / "merged")
+        done = subprocess.run([sys.executable, str(ROOT / words[0]), *words[1:]],
+                              capture_output=True, text=True, check=False)
+        run.append(name)
+        case(f"page/{name}", done.returncode == 0, done.stdout[-500:] + done.stderr[-500:])
+    case("page/has_commands", len(run) == 4 and len(lines) > 9, run)
+    found = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
+    done = subprocess.run([sys.executable, "-c", found.replace("DIR", str(folder))],
+                          capture_output=True, text=True, check=False)
+    table = json.loads((folder / "table.json").read_text())
+    own = [f"wall {entry['case']} {arm}: {figure['median']:.3f} of 9 rounds"
+           for entry in table["entries"] for arm, figure in sorted(entry["ratios"].items())
+           if arm != "control"]
+    case("page/by_hand", done.stdout.splitlines() == [*own, "control: 24 of 24"],
+         done.stdout[-500:] + done.stderr)
+
+
 def plots():
     folder, table, _ = written(base_records())
     for name, marks in (("roofline.svg", 48), ("speedup.svg", 96)):
@@ -461,6 +503,6 @@ def plots():
 
 
 for part in (verdicts, missing, stability, slowdown, reader, merging, pairs, halves, strata,
-             transposes, void_runs, stopped_runs, merged_tiers, plots):
+             transposes, void_runs, stopped_runs, merged_tiers, commands_of_the_page, plots):
     part()
 sys.exit(1 if failures else 0)
