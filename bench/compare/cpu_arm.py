@@ -244,10 +244,14 @@ class Jax(Arm):
 class Croft(Torch):
     """`k(x, out=y)` with tensors of PyTorch."""
 
-    def load(self, problem):
+    def __init__(self, native):
+        super().__init__(native)
         sys.path.insert(0, str(ROOT / "python"))
         import croft
-        kernel = croft.load(str(ROOT / "examples" / f"{problem.operator}.croft"))
+        self.croft = croft
+
+    def load(self, problem):
+        kernel = self.croft.load(str(ROOT / "examples" / f"{problem.operator}.croft"))
         inputs = tuple(self.tensor(array) for array in problem.inputs.values())
         whole = problem.operator == "cross_entropy"  # its loss is f32 whatever the logits are
         output = self.tensor(problem.output(numpy.float32 if whole else None))
