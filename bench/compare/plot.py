@@ -180,6 +180,9 @@ def roofline(cases, table):
     drawing.text(drawing.x(0.5), drawing.height - 8, "bytes read and written", "middle")
     drawing.text(14, drawing.y(0.5), "GB/s", "middle", turn=-90)
     for (name, mix), line in roofs.items():
+        for size, rate in line:  # a bar where it was measured: one size alone makes no line
+            x, y = drawing.x(across(size)), drawing.y(along(rate))
+            drawing.line(x - 5, y, x + 5, y, width=1.8)
         drawing.path([(drawing.x(across(size)), drawing.y(along(rate))) for size, rate in line],
                      INK, width=1.0 if name == "roof_copy" else 1.8, dash=DASHES[mix])
     for operator, size, rate, filled, words in points:
