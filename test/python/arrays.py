@@ -110,6 +110,8 @@ def check_readers(k, x):
          out.wide())
     wide = np.random.default_rng(1).standard_normal((4, 200)).astype(np.float32)
     case("rows_may_lie_apart", np.array_equal(k(wide[:, :100]), k(wide[:, :100].copy())))
+    half = wide.astype(np.float16)
+    case("rows_of_halves_may_lie_apart", np.array_equal(k(half[:, :100]), k(half[:, :100].copy())))
     same = np.broadcast_to(x[0], (3, x.shape[1]))
     case("a_broadcast_is_read", np.array_equal(k(same), np.broadcast_to(expected[0], same.shape)))
     case("no_rows", k(np.empty((0, 7), np.float32)).shape == (0, 7))

@@ -22,7 +22,7 @@ import os, sys, threading
 import numpy as np
 import croft
 k = croft.load({str(ROOT / "examples/softmax.croft")!r})
-x = np.random.default_rng(1).standard_normal((256, 500)).astype(np.float32)  # worth several threads
+x = np.random.default_rng(1).standard_normal((1024, 1000)).astype(np.float32)  # worth threads
 """
 ENDS = {
     "ends_with_everything_alive": "y = k(x); d = k.bind(x); d()",
@@ -38,10 +38,14 @@ ENDS = {
                                     "for _ in range(3)]\nk(x)",
     "ends_by_an_exception_in_a_thread": "t = threading.Thread(target=lambda: k(x)); t.start(); "
                                         "t.join()",
+    "frees_nothing_when_it_ends": "from croft._handles import Handle\n"
+                                  "h = Handle(None, lambda _: os.write(1, b'freed'), None)",
     "ends_by_sys_exit": "k(x)\nprint('done')\nsys.exit(0)",
 }
 FORKS = {
     "calls": "y = k(x)",
+    "frees_nothing_of_its_parent": "del h; y = expected",
+    "forgets_contexts": "assert not croft._handles.contexts and d.dispatch is None; y = k(x)",
     "bound_calls": "d(); y = d.out",
     "makes": "y = croft.compile(k.program.text.decode())(x)",
     "layouts": "y = expected; assert croft.Layout('identity(32)').owner(3).lane == 3",
@@ -65,7 +69,12 @@ def forked(name, code):
     """The child of a fork, whose parent's contexts have threads, does this and ends well."""
     body = "\n    ".join(code.splitlines())
     alone(f"child_{name}", f"""
+from croft._handles import Handle
+h = Handle(None, lambda _: os.write(1, b"freed"), None)
+before = len(os.listdir("/proc/self/task"))
 k(x); d = k.bind(x); d(); expected = d.out.copy()
+if len(os.sched_getaffinity(0)) > 1:
+    assert len(os.listdir("/proc/self/task")) > before, "the library started no thread"
 child = os.fork()
 if child == 0:
     {body}

@@ -41,6 +41,8 @@ def check_entries(k, device, how):
     x = torch.randn(2, 3, 50, device=device)
     case(f"{how}_leading_axes", all(torch.allclose(k(x), torch.softmax(x, -1), atol=1e-6)
                                     for _ in range(2)))
+    case(f"{how}_shapes_are_not_mixed_up", all(k(one).shape == one.shape for one in (
+        x, x.reshape(6, 50), x, x.reshape(3, 2, 50), x.reshape(1, 6, 50), x[:1], x)))
     case(f"{how}_rows_apart", all(torch.allclose(k(x[..., :40]), torch.softmax(x[..., :40], -1),
                                                  atol=1e-6) for _ in range(2)))
     x = x[:, 0]
