@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 
-from . import cases, raw
+from . import cases, measuring, raw
 
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 ROOT = BENCH.parent
@@ -17,8 +17,10 @@ BUDGET_S = 480
 # Tiers that are about a kernel file of ours and its peer.
 TIER_FILES = {"transposes": (BENCH / "kernels" / "transpose.croft",
                              BENCH / "compare" / "peer_transposes.py")}
-# Cases of the peer that are repeated first, and seconds for the rounds of a phase.
-RECORDED, PHASE_S = {"smoke": 2, "transposes": 2}, {"transposes": 0.2}
+# Of some tiers: cases of the peer that are repeated first, seconds for the rounds of a phase, and
+# microseconds of a replay.
+RECORDED = {"smoke": 2, "transposes": 2}
+PHASE_S, REPLAY_US = {"transposes": 0.2}, {"transposes": 200.0}
 # What a result on a GPU depends on, of the harness.
 FILES = ["arms", "cases", "clock", "course", "cuda", "driver", "kernel_file", "measuring",
          "outputs", "peer_rows", "peer_transposes", "peers", "precompile", "recorded", "roof",
@@ -176,7 +178,6 @@ def run_cuda(options, arguments):
         say(f"a peer or Croft cannot be imported: {error}; a run without it is no comparison")
         return 1
     from .course import VOID, Course
-    from .measuring import Settings
     from .recorded import recorded_cases
     say(f"{environment['device']}, driver {environment['driver']}, torch {environment['torch']}, "
         f"events {environment['events']}")
@@ -206,8 +207,10 @@ def run_cuda(options, arguments):
         torch.manual_seed(options.random_shapes or 0)
         return arms.Stand(device, subject_of(case), case, count, croft, roofs, only)
 
-    settings = Settings(phase_s=options.phase, plant=options.plant,
-                        attempts=1 if options.plant else options.attempts)
+    settings = measuring.Settings(
+        phase_s=options.phase, plant=options.plant,
+        replay_us=REPLAY_US.get(options.tier, measuring.REPLAY_US),
+        attempts=1 if options.plant else options.attempts)
     course = Course(device, open_stand, writer, settings, say)
     course.begin = begin
     good = course.check_peer(checked) if checked else True

@@ -32,7 +32,8 @@ class Course:
         """warmth -> launches of a replay; and how many sets of buffers all of them need."""
         plant, memory = self.settings.plant, self.device.memory_bytes()
         warmths = ("hot", "cold") if case.judged == "hot" else ("cold",)
-        launches = {warmth: measuring.launches_for(case, warmth, plant, memory)
+        launches = {warmth: measuring.launches_for(case, warmth, plant, memory,
+                                                   self.settings.replay_us)
                     for warmth in warmths}
         sets = max(max(measuring.buffers_of(count, warmth, plant)) + 1
                    for warmth, count in launches.items())
@@ -213,12 +214,11 @@ def last_samples(records, phase="device"):
 def summary(records):
     """A case in a line: times, ratios to Croft, the control."""
     samples, words = last_samples(records), [f"{records[0]['id']:32}"]
-    for name in ("croft", "eager", "compiled", "autotuned", "roof"):
-        if name in samples:
-            middle = sorted(samples[name])[len(samples[name]) // 2]
-            found = measuring.ratio(samples, name)
-            words.append(f"{name} {middle:.2f} us" +
-                         (f" ({found[0]:.2f}x)" if found and name != "croft" else ""))
+    for name in [name for name in samples if name != "control"]:
+        middle = sorted(samples[name])[len(samples[name]) // 2]
+        found = measuring.ratio(samples, name)
+        words.append(f"{name} {middle:.2f} us" +
+                     (f" ({found[0]:.2f}x)" if found and name != "croft" else ""))
     found = measuring.ratio(samples, "control")
     words.append(f"control {found[0]:.3f}" if found else "no control")
     attempts = max([record["attempt"] for record in records if record["record"] == "samples"],

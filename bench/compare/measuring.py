@@ -14,7 +14,7 @@ import time
 
 STABLE = (0.98, 1.02)
 ATTEMPTS = 3
-REPLAY_US = 500.0        # a replay lasts at least so long
+REPLAY_US = 500.0        # a replay lasts at least so long, where a run does not say otherwise
 LEAST_LAUNCH_US = 1.0    # no kernel in a graph is faster
 COLD_BYTES_PER_US = 6e6  # no memory is faster than these, and the time of a replay is no guess
 HOT_BYTES_PER_US = 12e6
@@ -26,15 +26,16 @@ PLANT_STEP = 10          # with a planted slowdown launches come in tens
 class Settings:
     phase_s: float = 0.5      # time for the rounds of graphs of one phase; of calls the half
     load_s: float = 0.3       # load before a case
+    replay_us: float = REPLAY_US
     attempts: int = ATTEMPTS
     plant: float | None = None  # Croft's arm is made so many times slower, to show that it is seen
 
 
-def launches_for(case, warmth, plant=None, memory_bytes=None):
-    """Launches of one replay: those that last REPLAY_US at the fastest, each on buffers of its own
-    when cold, and as many as fit into the memory."""
+def launches_for(case, warmth, plant=None, memory_bytes=None, replay_us=REPLAY_US):
+    """Launches of one replay: those that last `replay_us` at the fastest, each on buffers of its
+    own when cold, and as many as fit into the memory."""
     rate = HOT_BYTES_PER_US if warmth == "hot" else COLD_BYTES_PER_US
-    count = math.ceil(REPLAY_US / max(LEAST_LAUNCH_US, case.footprint / rate))
+    count = math.ceil(replay_us / max(LEAST_LAUNCH_US, case.footprint / rate))
     if plant:
         count = math.ceil(count / PLANT_STEP) * PLANT_STEP
     elif warmth == "cold" and memory_bytes:

@@ -376,6 +376,11 @@ def show(figure):
     return f"{figure['median']:.3f} [{figure['least']:.3f}-{figure['greatest']:.3f}]"
 
 
+def in_a_line(text, length=200):
+    """What a compiler or a peer said, as a cell or a line of a page."""
+    return " ".join(text.replace("|", "/").split())[:length]
+
+
 def marks(entry, factor=None):
     words = []
     if entry["unstable"]:
@@ -442,7 +447,7 @@ def check_rows(table):
         rows.append([one["case"], "-" if share is None else f"{share:.3f}",
                      "-" if slower is None else f"{slower:+.1%}", f"{one['limit']:.0%}",
                      "VOID" if one["void"] else "as recorded",
-                     " ".join((one["why"] or "-").replace("|", "/").split())[:100]])
+                     in_a_line(one["why"] or "-")])
     return header, rows
 
 
@@ -517,7 +522,8 @@ def head_lines(run, table):
     if table["unjudged"]:
         lines.append("no case here of the gates " + ", ".join(table["unjudged"]))
     lines += [f"VOID RUN: a recorded peer was slower here: {case}" for case in table["void"]]
-    lines += [f"FAILED RUN: no {peer}: {why}" for peer, why in table["missing_peers"].items()]
+    lines += [f"FAILED RUN: no {peer}: {in_a_line(why)}"
+              for peer, why in table["missing_peers"].items()]
     if "planted" in table:
         planted = table["planted"]
         lines.append(f"PLANTED: Croft takes {planted['factor']:.2f} of its time, seen in "

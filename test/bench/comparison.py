@@ -349,6 +349,18 @@ def transpose_records(ratios, batches=("1024", "16384"), **more):
     return [*records, {"record": "end", "complete": True, "elapsed_s": 1.0}]
 
 
+def long_reasons():
+    """What a peer says of its failure has lines of its own."""
+    records = base_records(lambda about, ratios: ratios.pop("jax"))
+    about = next(record for record in records if record["record"] == "case")
+    failed = {"record": "arm", "case": about["id"], "arm": "jax", "status": "failed",
+              "why": "RuntimeError: no driver\n\n  | set FLAG\n"}
+    folder, _, _ = written([*records[:-1], failed, records[-1]])
+    case("reasons_of_many_lines", read(folder)[0] == 0
+         and "no jax: RuntimeError: no driver / set FLAG\n" in (folder / "table.txt").read_text(),
+         read(folder)[1])
+
+
 def transposes():
     ratios = {"control": 1.0, "eager": 1.3, "contiguous": 1.2, "compiled": 1.4, "roof": 0.8}
     folder, table, status = written(transpose_records(ratios))
@@ -503,6 +515,7 @@ def plots():
 
 
 for part in (verdicts, missing, stability, slowdown, reader, merging, pairs, halves, strata,
-             transposes, void_runs, stopped_runs, merged_tiers, commands_of_the_page, plots):
+             long_reasons, transposes, void_runs, stopped_runs, merged_tiers, commands_of_the_page,
+             plots):
     part()
 sys.exit(1 if failures else 0)

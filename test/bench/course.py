@@ -220,6 +220,7 @@ def replays_last_long_enough_on_buffers_of_their_own():
         assert count == 1 or (count - 1) * case.footprint <= 4_000_000_000, case
         used = measuring.buffers_of(count, "cold")
         assert len(set(used)) == len(used) == count
+    assert measuring.launches_for(SMALL, "hot", replay_us=200.0) == 200
     assert set(measuring.buffers_of(500, "hot")) == {0}
     assert len(measuring.buffers_of(10, "cold", 1.1)) == 11
 
