@@ -327,8 +327,8 @@ def portable_words(words, outputs, folder):
     return [*words, "--plan", path]
 
 
-def run_case(case, worker, target):
-    """None when all is well, else why not."""
+def run_case(case, worker, target, *others):
+    """None when all is well, else why not. The other targets must have the same bits."""
     with tempfile.TemporaryDirectory(prefix="croft-gpu-") as scratch:
         folder = pathlib.Path(scratch)
         words = shift_plan(case, folder) if case.shift else \
@@ -342,14 +342,14 @@ def run_case(case, worker, target):
             refused = "[row-plan-refused]" in text or "[plan-divergent]" in text
             if code != 0 and not refused:
                 return f"native: exit {code}: {text.strip()[:2000]}"
-        return compare_bits(case, portable or words, worker, target, folder)
+        return compare_bits(case, portable or words, worker, [target, *others], folder)
 
 
-def compare_bits(case, words, worker, target, folder):
-    """The device and the simulator, by one plan."""
-    sides = {}
+def compare_bits(case, words, worker, targets, folder):
+    """The device, the other targets and the simulator, by one plan."""
+    target, sides = targets[0], {}
     for side, more in (("device", ["--target", target, "--check"]),
-                       ("sim", ["--target", "sim"])):
+                       *((other, ["--target", other]) for other in (*targets[1:], "sim"))):
         sides[side] = case.outputs(folder, side)
         outputs = [f"{name}={path}" for name, path in sides[side].items()]
         code, text = worker.run([*words, *outputs, *more])
@@ -361,9 +361,10 @@ def compare_bits(case, words, worker, target, folder):
         if side == "device" and target == "cuda" and (case.variant or "") not in text:
             return f"not `{case.variant}`: {text.strip()[:2000]}"
     for name, path in sides["device"].items():
-        device, sim = np.load(path), np.load(sides["sim"][name])
-        if not same_bits(device, sim):
-            return f"{name}: the device's bits are not those of the simulator"
+        sim = np.load(sides["sim"][name])
+        for side in ("device", *targets[1:]):
+            if not same_bits(np.load(sides[side][name]), sim):
+                return f"{name}: the {side}'s bits are not those of the simulator"
     return None
 
 

@@ -6,17 +6,20 @@
 tier: check check-long
 builds: release
 
-* The examples at edge widths by the row plan and the fallback, of the machine `opencl`, of sm_90
-  with portable functions, and of the host's cpu: `--check` against the reference, guards around the
-  outputs, and the bits of the simulator by the same plan. Where owners are not fixed by the text
-  the cpu runs the row plan too, with the same bits.
+* The examples at edge widths, of all types and on special values, by the row plan, by the fallback
+  and by owners that the text gives, of the machine `opencl`, of sm_90 with portable functions, and
+  of the host's cpu: `--check` against the reference, guards around the outputs, and the bits of the
+  simulator by the same plan. Where owners are not fixed by the text the cpu runs the row plan too,
+  with the same bits.
+* Rows in parts, over several launches; results under --strict, which are those of the cpu; values
+  whose names a compiler of OpenCL may take for something else.
 * Generated kernels likewise (test/generated), those of one fixed and of one fresh seed.
 
 The device is the first that `croft devices` finds: PoCL on a machine without a GPU. check takes
-each example once and few generated kernels; check-long each width by the row plan and one of four
-of the rest, and 300 generated kernels. Without an OpenCL library every case
-fails: `make deps` installs PoCL. --gpu, for check-gpu: by build/gpu, on the device of NVIDIA's
-library, without which everything is skipped and said; one example of so many.
+each example at two widths by the row plan, one of so many of the rest and few generated kernels;
+check-long all by the row plan, one of four by others, and 150 generated kernels. Without an OpenCL
+library every case fails: `make deps` installs PoCL. --gpu, for check-gpu: by build/gpu, on the
+device of NVIDIA's library, without which everything is skipped and said; one example of so many.
 """
 import argparse
 import importlib.util
@@ -24,6 +27,7 @@ import json
 import os
 import pathlib
 import queue
+import re
 import subprocess
 import sys
 import tempfile
@@ -44,8 +48,20 @@ gpu = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(gpu)
 
 MACHINES = ("opencl", "sm_90", "cpu-avx2")
-CHECK_WIDTH, CHECK_PLAN = 33, "row"  # of each example in check
-OTHERS_ONE_OF = 4  # examples by other plans, types and inputs in check-long
+CHECK_WIDTHS, CHECK_PLAN = (33, 1009), "row"  # of each example in check
+# One of so many of other widths, of special values, of other types, and of other plans.
+ONE_OF = {"check": (59, 13, 59, 59), "check-long": (1, 1, 1, 4)}
+STRICT = ["softmax", "rmsnorm", "layernorm", "cross_entropy"]  # in check half of them
+# Macros of the language, of its extensions and of PoCL's headers, types of images, names of the text
+# around the body.
+NAMES = """CLK_ADDRESS_CLAMP CLK_RGBx CLK_sRGBA CLK_LOCAL_MEM_FENCE cl_khr_subgroup_ballot
+cles_khr_int64 M_PI_H FLT_MAX NAN NULL INTTYPE IMG_RO_AQ LLVM_15_0 CLANG_MAJOR POCL_DEVICE_TYPES_H
+ATOMIC_FLAG_INIT image2d_depth_t image2d_array_msaa_depth_t half half4 event_t queue_t pipe generic
+vec_step barrier get_group_id vload_half rint fma as_float convert_int printf quad2 words first
+arguments workspace croft_words croft_names scratch exchange thread lane pack memory INLINE u64
+trips clamp_i32""".split()
+NAMED = {"names": ("words", "CLK_R", "image3d_t", "M_LN2"),  # of a kernel, its arrays, a size
+         "more_names": ("first", "half8", "cl_x", "LONG_MAX")}
 COUNTS = {"check": (1, 1), "check-long": (120, 30)}  # generated kernels, and row kernels
 GPU_LIBRARY = "libnvidia-opencl.so.1"
 REFUSED = 4  # by the device, with what it has
@@ -58,9 +74,10 @@ def example_cases(one_of):
     for number, case in enumerate(gpu.make_cases(False)):
         usual = case.name.split("/") == [case.kernel.name, CHECK_PLAN, case.kernel.types[0],
                                          "randn", str(case.width)]
-        taken = number % one_of == 0 if one_of else \
-            command.LONG and (usual or number % OTHERS_ONE_OF == 0)
-        if case.variant is not None or not (taken or (usual and case.width == CHECK_WIDTH)):
+        special, edited = "/special/" in case.name, bool(case.packing or case.shift)
+        kind = 0 if usual else 1 if special else 2 if case.plan == CHECK_PLAN and not edited else 3
+        taken = number % (one_of or ONE_OF[command.TIER][kind]) == 0
+        if case.variant is not None or not (taken or (usual and case.width in CHECK_WIDTHS)):
             continue
         machine = MACHINES[0] if case.packing or case.shift else MACHINES[number % 4 % 3]
         case.words[case.words.index("--machine") + 1] = machine
@@ -68,11 +85,67 @@ def example_cases(one_of):
 
 
 def run_example(case, worker):
-    why = gpu.run_case(case, worker, "opencl")
     erased = case.kernel.name in ("transpose8", "rmsnorm_register")  # by a cpu
-    again = command.LONG and case.plan == CHECK_PLAN and not erased
-    again = again and not case.packing and not case.shift
-    return gpu.run_case(case, worker, "cpu") if why is None and again else why
+    cpu = case.plan == CHECK_PLAN and not erased and not case.packing and not case.shift
+    return gpu.run_case(case, worker, "opencl", *["cpu"] * cpu)
+
+
+# ---- launches, names, and one result for every plan ----
+
+def other_cases():
+    yield "rows_in_parts", run_parts
+    for label in NAMED:
+        kernel = named_kernel(label)
+        yield label, lambda worker, kernel=kernel: run_generated(kernel, worker)
+    for name in STRICT if command.LONG else STRICT[::2]:
+        kernel = gpu.Kernel(ROOT / "examples" / f"{name}.croft")
+        dtype = kernel.types[STRICT.index(name) % len(kernel.types)]
+        yield f"strict_{name}", lambda worker, case=gpu.Case(kernel, "row", dtype, 133): \
+            run_strict(case, worker)
+
+
+def run_parts(worker):
+    """What one launch hands on to the next lies in buffers of the device, launched often too."""
+    kernel = gpu.Kernel(ROOT / "examples" / "softmax.croft")
+    case = gpu.Case(kernel, "row", "f32", 40000, rows=2)
+    case.words[case.words.index("--plan"):] = ["--set", "g=4"]
+    with tempfile.TemporaryDirectory(prefix="croft-opencl-") as folder:
+        plan = command.croft("plan", *case.words[1:], "y=/dev/null")
+        path = pathlib.Path(folder) / "parts.plan"
+        path.write_text(plan.out.replace(" native\n", " portable\n"))
+        case.words[case.words.index("--set"):] = ["--plan", path]
+        again = [*case.words, f"y={folder}/again.npy", "--target", "opencl", "--repeat", 5]
+        return (str(plan) if plan.code or " | group 4\n" not in plan.out else None) \
+            or gpu.run_case(case, worker, "opencl") or failure(*worker.run(again))
+
+
+def named_kernel(label):
+    """Every value has such a name."""
+    kernel, x, y, size = NAMED[label]
+    lines = [f"kernel {kernel}({x}: in f32[R, {size}], {y}: out f32[R, {size}]) {{",
+             "    program row: R", f"    prior = {x}[row, :]"]
+    for before, name in zip(["prior", *NAMES], NAMES):
+        lines.append(f"    {name} = {before} * 0.5 + prior")
+    lines.append(f"    {y}[row, :] = {NAMES[-1]} / max({NAMES[-1]})")
+    return generate.Kernel("\n".join(lines) + "\n}\n", [f"{x}=randn:5x37"], [(y, "", False)], False,
+                           (None, None), label)
+
+
+def run_strict(case, worker):
+    """The hash that the cpu prints."""
+    words = [*case.words[:case.words.index("--machine")], "--strict", "--hash",
+             *(f"{name}=/dev/null" for name in case.outputs(pathlib.Path("."), ""))]
+    printed = {}
+    for target in ("opencl", "cpu"):
+        code, text = worker.run([*words, "--target", target])
+        printed[target] = re.findall(r"^hash .*$", text, re.MULTILINE)
+        if code != 0 or not printed[target]:
+            return f"{target}: exit {code}: {text}"
+    return None if printed["opencl"] == printed["cpu"] else str(printed)
+
+
+def failure(code, text):
+    return None if code == 0 else f"exit {code}: {text}"
 
 
 # ---- generated kernels ----
@@ -172,12 +245,13 @@ def main():
     if options.gpu:
         if not (gpu.BUILD / "croft").exists():
             sys.exit("there is no build/gpu, which test/gpu/run.py makes")
+        command.CROFT = str(gpu.BUILD / "croft")
         name = find_gpu()
         if name is None:
             print(f"skipped OpenCL on a GPU: {GPU_LIBRARY} has no device")
             return
         print(name)
-    cases = [*example_cases(options.one_of), *generated_cases()]
+    cases = [*example_cases(options.one_of), *other_cases(), *generated_cases()]
     run_all([(name, run) for name, run in cases if options.only in name], options.jobs)
     command.finish()
 

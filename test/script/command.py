@@ -29,7 +29,8 @@ if SANITIZED:  # PoCL has threads that LeakSanitizer cannot always stop
 NUMPY = {"f32": "<f4", "f16": "<f2", "i64": "<i8", "i32": "<i4", "u32": "<u4", "i8": "i1",
          "u8": "u1", "bool": "?"}
 
-LONG = os.environ.get("TIER") == "check-long"
+TIER = os.environ.get("TIER", "check")
+LONG = TIER == "check-long"
 
 failures = 0
 drawn = random.Random(1)
