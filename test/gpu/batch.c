@@ -1,4 +1,5 @@
-/* Many commands in one process, so that a device's context is made once.
+/* Many commands in one process, so that a device's context is made once. (PoCL reads its library of
+ * functions when the first context is made.)
  *
  *     run examples/softmax.croft x=randn:4x33 y=a.npy --target cuda      a line of standard input
  *     check y: ok, ...                                                   what the command prints
@@ -10,6 +11,7 @@
 #include "answer.h"
 
 #include "runtime/cuda.h"
+#include "runtime/opencl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,19 +38,36 @@ static int run_line(char *line) {
     return cli_answer_close(&answer, &options, status);
 }
 
-int main(void) {
-    static char line[1 << 16];
-    static runtime_report report;
+static runtime_report report;
+
+/* Without a device each command says so itself. */
+static runtime_device *hold_cuda(void) {
     runtime_cuda_config config = {.driver = getenv("CROFT_CUDA_DRIVER")};
     runtime_device *held = NULL;
-    dup2(STDOUT_FILENO, STDERR_FILENO);
-    /* Without a device each command says so itself. */
     runtime_cuda_create(base_allocator_default(), &config, &held, &report);
+    return held;
+}
+
+static runtime_device *hold_opencl(void) {
+    runtime_opencl_config config = {.library = getenv("CROFT_OPENCL_LIBRARY")};
+    runtime_device *held = NULL;
+    runtime_opencl_create(base_allocator_default(), &config, &held, &report);
+    return held;
+}
+
+int main(void) {
+    static char line[1 << 16];
+    runtime_device *held = hold_cuda(), *held_opencl = NULL;
+    dup2(STDOUT_FILENO, STDERR_FILENO);
     while (fgets(line, sizeof line, stdin) != NULL) {
+        if (held_opencl == NULL && strstr(line, " --target opencl") != NULL)
+            held_opencl = hold_opencl();
         int status = run_line(line);
         printf("\ndone %d\n", status);
         fflush(stdout);
     }
+    if (held_opencl != NULL)
+        held_opencl->vtable->destroy(held_opencl);
     if (held != NULL)
         held->vtable->destroy(held);
     return 0;

@@ -87,6 +87,7 @@ def example_cases(one_of):
 def run_example(case, worker):
     erased = case.kernel.name in ("transpose8", "rmsnorm_register")  # by a cpu
     cpu = case.plan == CHECK_PLAN and not erased and not case.packing and not case.shift
+    cpu = cpu and (command.LONG or case.width == CHECK_WIDTHS[0])
     return gpu.run_case(case, worker, "opencl", *["cpu"] * cpu)
 
 
