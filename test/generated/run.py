@@ -34,7 +34,7 @@ import shrink  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FIXED_SEED = 1
 # Of the fixed and of the fresh seed: check has 8 minutes.
-COUNTS = {"check": {"release": (12, 6), "asan": (6, 2)},
+COUNTS = {"check": {"release": (12, 6), "asan": (4, 1)},
           "check-long": {"release": (120, 60), "asan": (12, 6)}}
 FINITE_SHARE = 0.95
 FEWEST = 40  # kernels

@@ -1,7 +1,7 @@
 """The analytic and service models against test/data/planner_golden.json: scores, choices, slots.
 
 tier: check
-builds: release asan
+builds: release gcc-asan
 
 The file's facts are fed to the models as given: every row domain has as many elements as the row is
 wide, every scalar domain one; a cached input is one more row domain and one more kept tile. The

@@ -116,7 +116,8 @@ def list_kernels():
     """(label, path, machine, N, choice, dtype) of some candidates of every kernel."""
     for number, path in enumerate(filter(is_row_kernel, KERNELS)):
         for turn, machine in enumerate(MACHINES):
-            for widths in (RAGGED, DIVIDING):
+            both = (RAGGED, DIVIDING)
+            for widths in both if LONG else [both[(number + turn) // 3 % 2]]:
                 n = OWNED.get(path.stem, widths)[(number + turn) % (2 if path.stem in OWNED else 3)]
                 label = f"{path.stem}_{machine}_{n}"
                 legal, page = planned([path.relative_to(ROOT), f"N={n}", "--machine", machine])
@@ -138,7 +139,7 @@ def list_all_forms():
             for choice in random.sample(legal, len(legal)):
                 forms.setdefault((choice["w"], choice["v"], choice["u"], choice["chunk"]), choice)
             for number, choice in enumerate(forms.values()):
-                if LONG or number % 2 == (n == 4103):
+                if LONG or number % 3 == (n == 4103):
                     yield f"all_{machine}_{n}", path, machine, n, choice, "f32"
             for unroll in UNROLLS if LONG else (3, 7, 12):
                 stepped = [c for c in legal if c["chunk"] == "step"]

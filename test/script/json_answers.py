@@ -102,13 +102,22 @@ def errors_of(answer):
             for error in validator(file_of(answer["schema"])).iter_errors(answer)]
 
 
+def first_of_lists(value):
+    if isinstance(value, dict):
+        return {key: first_of_lists(inner) for key, inner in value.items()}
+    return [first_of_lists(inner) for inner in value[:1]] if isinstance(value, list) else value
+
+
 def drifts(answer):
     """Members whose loss, or whose company of another, the schema would not see."""
     seen = validator(file_of(answer["schema"]))
+    short = first_of_lists(answer)
+    if seen.is_valid(short):
+        answer = short
     unseen = []
     for place, part in list(walk(answer)):
         if place.startswith("/sizes") or place.count("/") > 4 or re.search(r"/[1-9]\d*/", place):
-            continue  # of a list the first element stands for all
+            continue  # of a list the first element stands for all, where it may stand alone
         for key in [*part, None]:
             if key in OPTIONAL or (key == "printed" and place == ""):
                 continue
@@ -158,7 +167,7 @@ def ask(name, code, *words, text=None, drift=False, slugs=None, **options):
                 and not any(finding["message"].splitlines()[0] in line
                         for finding in answer["findings"])]
         case(f"{name}_says_what_the_text_says", same and not lost, f"{lost}\n{said}\n{result}")
-    if drift:
+    if drift and not command.SANITIZED:
         case(f"{name}_is_closed", not drifts(answer), drifts(answer))
     (refused if len(answer) <= 5 else answered).add(file_of(answer["schema"]))
     return answer

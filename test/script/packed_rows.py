@@ -109,7 +109,7 @@ def check(label, words, outputs, width, rows, elements, keep_steps=False, on_cpu
 
 
 def example(name, rows, width, dtype, digits, elements, **options):
-    if not command.in_turn(4):
+    if not command.in_turn(6):
         return None
     words = arguments(name, rows, width, dtype, False)
     return check(f"{name}_{rows}_{dtype}", [f"examples/{name}.croft", *words], outputs_of(name),

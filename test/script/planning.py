@@ -1,7 +1,7 @@
 """The planner: candidates are priced, refused with a reason, and what it chooses computes the same.
 
-tier: check
-builds: release asan
+tier: check check-long (in check half of what is random or wide)
+builds: release gcc-asan
 """
 import json
 import random
@@ -150,7 +150,8 @@ def rows_of(name, shape):
 
 def check_parts():
     """Few wide rows are split over launches where that is cheaper, and nothing else is."""
-    for name in ("sum", "softmax", "rmsnorm", "layernorm")[:1 if command.SANITIZED else 4]:
+    count = 1 if command.SANITIZED else 4 if command.LONG else 2
+    for name in ("sum", "softmax", "rmsnorm", "layernorm")[:count]:
         file = f"examples/{name}.croft"
         for shape, least in (("1x262144", 32), ("2x262144", 16), ("8x1048576", 8)):
             found = parts_of(file, rows_of(name, shape), *GPU)
@@ -258,7 +259,7 @@ def check_names():
 
 def check_candidates():
     """Candidates of every kind are obeyed by the lowering, and compute what the reference says."""
-    runs = 6 if command.SANITIZED else 24
+    runs = 6 if command.SANITIZED else 24 if command.LONG else 12
     for number in range(runs):
         name = random.choice(["softmax", "layernorm", "cross_entropy", "sum", "residual_layernorm"])
         width = random.choice([2, 7, 31, 33, 100, 257, 600, 1009, 1024])

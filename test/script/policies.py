@@ -1,7 +1,7 @@
 """Cache policies: hints that change no byte of what is stored, in every example.
 
-tier: check check-long (in check half of the cases)
-builds: release asan
+tier: check check-long (in check a third of the cases)
+builds: release gcc-asan
 
 Every access of every example streams, on ordinary and ragged rows, aligned or not, by row plans and
 the fallback: the simulator, which ignores policies, and the cpu give the bytes of the default. What
@@ -49,7 +49,7 @@ def run_all(name, words, machine, path, offset):
 
 
 def check_bytes(name, width, dtype, machine, offset):
-    if not command.in_turn(2):
+    if not command.in_turn(3):
         return
     label = f"{name}_{width}_{dtype}_{machine[-1] if machine else 'host'}_offset_{offset}"
     words = [f"examples/{name}.croft", *arguments(name, 3, width, dtype, False)]

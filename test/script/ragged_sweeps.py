@@ -107,7 +107,7 @@ def check(name, path, n, machine, base, unroll, words, outputs, axis="N", extent
     planned = croft("plan", *words, *files, "--target", "cpu", "--machine", machine, "--plan",
                     "row")
     for digits in plans_of(base, extent or n, unroll):
-        if not command.in_turn(2):
+        if not command.in_turn(3):
             continue
         label = f"{name}_{n}_{digits.replace(' ', '')}"
         file = SCRATCH / "ragged.plan"

@@ -1,7 +1,7 @@
 """Rows shifted by where they begin between vectors: every example on the simulator, within the
 bound of the reference, some of them with the bits of the cpu; and what plans may not shift.
 
-tier: check check-long (in check half of the cases)
+tier: check check-long (in check a third of the cases)
 builds: release
 
 A dense matrix of odd width has rows that begin at every offset. Where the row of a matrix is wider
@@ -71,7 +71,7 @@ def planned(words, outputs, machine):
 
 
 def check(name, path, words, width, machine, digits, shift, keep_steps=True, on_cpu=False):
-    if not command.in_turn(2):
+    if not command.in_turn(3):
         return None
     outputs = outputs_of(name) if name in EXAMPLES else dict.fromkeys(re.findall(
         r"(\w+): out", path.read_text()), "")

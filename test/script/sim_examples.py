@@ -1,7 +1,7 @@
 """Every example, and some generated kernels, on the simulator: the bytes of the cpu, no finding.
 
-tier: check check-long (in check half of the cases)
-builds: release asan
+tier: check check-long (in check a third of the cases)
+builds: release gcc-asan
 
 The simulator runs the thread IR that the cpu compiles, so both must agree on every byte, NaNs
 aside, for each plan and machine. Every example computes on ordinary rows and on rows of special
@@ -133,7 +133,7 @@ def main():
         for width, plan in itertools.product([8] if name == "transpose8" else WIDTHS, PLANS):
             number = next(turn)
             no_axis = width == 1 and plan == "row"
-            if number % 4 != 1 if command.SANITIZED else not command.in_turn(2):
+            if number % 4 != 1 if command.SANITIZED else not command.in_turn(3):
                 continue
             elements = (2 if name in CONSTANT else 0) if no_axis else width
             check(name, elements, DTYPES[number % 3], plan,
@@ -144,7 +144,8 @@ def main():
     for number, name in enumerate(EXAMPLES):
         for width in [700, 5000][:2 if number % 4 == 0 and not command.SANITIZED else 1]:
             check_elsewhere(name, width, "row", ELSEWHERE[(number + width // 5000) % 3])
-    for seed in range(command.SEED, command.SEED + (2 if command.SANITIZED else GENERATED)):
+    count = 2 if command.SANITIZED else GENERATED if command.LONG else 3
+    for seed in range(command.SEED, command.SEED + count):
         check_generated(seed)
     command.finish()
 

@@ -152,7 +152,7 @@ def check_examples():
                   MACHINES[turn // 3 % 2], PARTS[turn % 4], width, launches)
         for width in (3, 300):
             turn += 1
-            if not command.in_turn(2):
+            if not command.in_turn(3):
                 continue
             words = arguments(name, 5, width, "f32", width == 300)
             check(name, f"examples/{name}.croft", words, outputs_of(name), MACHINES[turn % 2],

@@ -17,6 +17,7 @@
 
 enum {
     MODULES = SANITIZED ? 40 : 90,
+    MODULES_IN_PART = 15, /* in check under sanitizers */
     POOL = 64,
     ROWS = 3,
     COLUMNS = 7,
@@ -32,6 +33,10 @@ typedef struct generator {
     int tile_count, scalar_count;
     bool twice; /* pure ops are now and then built twice */
 } generator;
+
+static int module_count(void) {
+    return sanitized_in_part() ? MODULES_IN_PART : MODULES;
+}
 
 static uint32_t pick(generator *g, uint32_t below) {
     g->state = g->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -369,7 +374,7 @@ static uint64_t searched_plan(generator *g, const char *device) {
 
 static void one_form_for_every_way_to_write(void **unused) {
     (void)unused;
-    for (int i = 0; i < MODULES; i++) {
+    for (int i = 0; i < module_count(); i++) {
         generator plain, other;
         generate(&plain, seed_of(i), false);
         generate(&other, seed_of(i), true);
@@ -392,7 +397,7 @@ static void one_form_for_every_way_to_write(void **unused) {
 
 static void the_form_computes_what_was_written(void **unused) {
     (void)unused;
-    for (int i = 0; i < MODULES; i++) {
+    for (int i = 0; i < module_count(); i++) {
         generator g;
         generate(&g, seed_of(i), true);
         sim_reference before, after;
@@ -416,7 +421,7 @@ static void both_plans_apply(void **unused) {
     (void)unused;
     static const char *const anywhere[] = {"fold", "hoist", "merge", "dead"};
     static const int64_t widths[] = {0, 7, 20, 100}; /* 0: not known */
-    for (int i = 0; i < 2 * MODULES; i++) {
+    for (int i = 0; i < 2 * module_count(); i++) {
         generator g;
         int64_t width = widths[i / 2 % 4];
         generate(&g, seed_of(i / 2), true);

@@ -7,6 +7,8 @@
  * Skips where the run-time compiler (libnvrtc) is not installed. No device is asked.
  *
  *     CROFT_SEED=7 unit_cuda_compile     random programs of another seed
+ *
+ * sanitized: check-long
  */
 #include "example_files.h"
 
@@ -99,10 +101,11 @@ static char *compile_to_ptx(const char *text, const machine *m, const char *what
     return log;
 }
 
-/* Under a sanitizer, which watches what emits the text, one in so many. NULL: not compiled. */
+/* Every second text, all of them with CROFT_TEST_LONG set; under a sanitizer, which watches what
+ * emits the text, one in so many. NULL: not compiled. */
 static char *compile_text(const char *text, const machine *m, const char *what) {
     static int turn;
-    if (SANITIZED && turn++ % 5 != 0)
+    if (turn++ % (SANITIZED ? 5 : 2) != 0 && getenv("CROFT_TEST_LONG") == NULL)
         return NULL;
     return compile_to_ptx(text, m, what, NULL);
 }

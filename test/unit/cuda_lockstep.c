@@ -6,6 +6,8 @@
  *
  * Skips where no C++ compiler is installed: then the tests of emitted text do not run cuda's
  * either.
+ *
+ * sanitized: check-long
  */
 #include "compile/compile.h"
 #include "runtime/condition.h"
@@ -273,7 +275,7 @@ static void every_example_gives_the_bytes_of_the_simulator(void **state) {
     arrays a;
     int runs = 0, variants = 0, packed = 0;
     size_t examples = 0;
-    size_t share = getenv("CROFT_TEST_LONG") != NULL ? 1 : SANITIZED ? 6 : 4;
+    size_t share = getenv("CROFT_TEST_LONG") != NULL ? 1 : 6;
     for (int i = 0; i < ARRAYS_MAX; i++) {
         a.memory[0][i] = aligned_alloc(64, BYTES_MAX);
         a.memory[1][i] = aligned_alloc(64, BYTES_MAX);

@@ -106,7 +106,7 @@ static void with_programs(uint64_t first, int count) {
 }
 
 static int program_count(void) {
-    return getenv("CROFT_TEST_LONG") != NULL ? 30 : EMIT_FIXTURE_ONCE ? 4 : 6;
+    return getenv("CROFT_TEST_LONG") != NULL ? 30 : EMIT_FIXTURE_ONCE ? 3 : 4;
 }
 
 static void programs_of_the_fixed_seed(void **state) {
