@@ -52,7 +52,7 @@ CHECK_WIDTHS, CHECK_PLAN = (33, 1009), "row"  # of each example in check
 # One of so many of other widths, of special values, of other types, and of other plans.
 ONE_OF = {"check": (59, 13, 59, 59), "check-long": (1, 1, 1, 4)}
 STRICT = ["softmax", "rmsnorm", "layernorm", "cross_entropy"]  # in check half of them
-# Macros of the language, of its extensions and of PoCL's headers, types of images, names of the text
+# Macros of the language, its extensions and PoCL's headers, types of images, names of the text
 # around the body.
 NAMES = """CLK_ADDRESS_CLAMP CLK_RGBx CLK_sRGBA CLK_LOCAL_MEM_FENCE cl_khr_subgroup_ballot
 cles_khr_int64 M_PI_H FLT_MAX NAN NULL INTTYPE IMG_RO_AQ LLVM_15_0 CLANG_MAJOR POCL_DEVICE_TYPES_H

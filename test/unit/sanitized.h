@@ -19,7 +19,7 @@
 #define SANITIZED 0
 #endif
 
-/* Whether it is watched and in a hurry: check-long has other builds with sanitizers that are not. */
+/* Whether it is watched and in a hurry, as it is not in check-long. */
 static inline bool sanitized_in_part(void) {
     const char *tier = getenv("TIER");
     return SANITIZED && (tier == NULL || strcmp(tier, "check-long") != 0);
