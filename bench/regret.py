@@ -2,12 +2,15 @@
 """How much the automatic plan loses to the best of the plans that the planner could have chosen.
 
     bench/regret.py [--cases base,wide] [--operators sum,softmax] [--threads 2] [--json FILE]
+    bench/regret.py --device cuda --cases base,wide,anchor --most 64 --out DIR     (--help: more)
+    bench/regret.py --report DIR        the tables of such a run once more, from DIR/raw.jsonl
 
-For each operator and shape every legal candidate of `croft plan --all` is built and timed against
-the automatic plan (bench_cpu_plans: A B B A rounds, one process); the fastest is measured again
-with more rounds, beside the automatic plan against itself. Regret is what the automatic plan takes
-longer than the best, 0 where it is the best itself. Candidates that cannot be compiled are counted;
-of more than 256 plans a case the first 256 are timed, which is said.
+On a GPU compare/regret.py measures. On a cpu, for each operator and shape, every legal candidate of
+`croft plan --all` is built and timed against the automatic plan (bench_cpu_plans: A B B A rounds,
+one process); the fastest is measured again with more rounds, beside the automatic plan against
+itself. Regret is what the automatic plan takes longer than the best, 0 where it is the best itself.
+Candidates that cannot be compiled are counted; of more than 256 plans a case the first 256 are
+timed, which is said.
 """
 import argparse
 import json
@@ -100,7 +103,23 @@ class Case:
 
 
 def main():
+    device = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    device.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    device.add_argument("--report", metavar="DIR")
+    known = device.parse_known_args()[0]
+    if known.report:
+        from compare import raw, regret
+        print(regret.write_results(known.report, raw.read(f"{known.report}/raw.jsonl")), end="")
+        return 0
+    if known.device == "cuda":  # which has options of its own
+        from compare import regret_cuda
+        return regret_cuda.main(sys.argv[1:])
+    return main_cpu()
+
+
+def main_cpu():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--device", choices=["cpu"], default="cpu")
     parser.add_argument("--croft", default=str(ROOT / "build" / "croft"))
     parser.add_argument("--cases", default="base")
     parser.add_argument("--operators", default=",".join(OPERATORS))
@@ -126,7 +145,8 @@ def main():
     regrets = [result["regret"] for result in results]
     print(f"{len(results)} cases, median regret {statistics.median(regrets):.1%}, "
           f"worst {max(regrets):.1%}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

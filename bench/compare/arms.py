@@ -29,6 +29,7 @@ class Arm:
     calls: list = dataclasses.field(default_factory=list)
     written: object = None   # set -> tensors that a call writes, or None: what it returns
     failure: str | None = None
+    is_croft: bool = False
     facts: dict = dataclasses.field(default_factory=dict)
 
     def record(self, case):
@@ -119,11 +120,11 @@ class Stand:
 
     def __init__(self, device, subject, case, count, croft, roofs, only=None):
         self.device, self.subject, self.case, self.roofs = device, subject, case, roofs
+        self.croft = croft
         self.sets = [subject.buffers(case, device.place) for _ in range(count)]
         self.device.synchronize()
         self.references = {}
-        makers = {"croft": functools.partial(self.croft_calls, croft),
-                  "control": functools.partial(self.croft_calls, croft)}
+        makers = {"croft": self.croft_calls, "control": self.croft_calls}
         if subject.peer:
             torch._dynamo.reset()
             for name, forms in peers.plain_forms(subject.peer).items():
@@ -149,17 +150,31 @@ class Stand:
             arm.fail(error)
         return arm
 
-    def croft_calls(self, croft, arm):
-        kernel = self.subject.made(croft, self.case, f"\n# {arm.name}\n")
-        for buffers in self.sets:
-            outs = self.subject.outputs(buffers)
-            out = outs[0] if len(outs) == 1 else tuple(outs) if outs else None
-            arm.calls.append(functools.partial(kernel, *self.subject.inputs(buffers), out=out))
-        arm.written = self.subject.outputs
+    def plan_arm(self, name, text):
+        """An arm that runs this plan (regret.py)."""
+        return self.make(name, functools.partial(self.plan_calls, text))
+
+    def plan_calls(self, text, arm):
+        kernel = self.subject.made(self.croft, self.case)
+        self.kernel_calls(kernel.with_(plan=text), arm)
+
+    def croft_calls(self, arm):
+        kernel = self.subject.made(self.croft, self.case, f"\n# {arm.name}\n")
+        self.kernel_calls(kernel, arm)
         if arm.name == "croft":
-            outs = self.subject.outputs(self.sets[0])
-            out = outs[0] if len(outs) == 1 else tuple(outs) if outs else None
-            arm.facts["plan"] = kernel.plan(*self.subject.inputs(self.sets[0]), out=out)
+            arm.facts["plan"] = kernel.plan(*self.subject.inputs(self.sets[0]),
+                                            out=self.out(self.sets[0]))
+
+    def kernel_calls(self, kernel, arm):
+        """The calls of a kernel of Croft, and that its outputs have to be as good as Croft's."""
+        arm.calls = [functools.partial(kernel, *self.subject.inputs(buffers),
+                                       out=self.out(buffers)) for buffers in self.sets]
+        arm.written, arm.is_croft = self.subject.outputs, True
+
+    def out(self, buffers):
+        """What a call takes as `out`."""
+        outs = self.subject.outputs(buffers)
+        return outs[0] if len(outs) == 1 else tuple(outs) if outs else None
 
     def plain_calls(self, forms, arm):
         arm.facts["peer"] = True
@@ -216,8 +231,7 @@ class Stand:
                 continue
             worst = max(worst, outputs.error_ulp(output, wanted))
             bound = max(bound, outputs.BOUND.get(output.dtype, 0))
-        ours = arm.name in ("croft", "control")
-        bound *= 1 if ours else outputs.PEER_BOUND
+        bound *= 1 if arm.is_croft else outputs.PEER_BOUND
         arm.facts["error_ulp"] = worst if math.isfinite(worst) else None  # JSON has no infinity
         arm.facts["error_bound"] = bound
         if worst > bound:

@@ -156,8 +156,11 @@ def chosen_cases(options, subjects):
     dtypes = options.dtype.split(",") if options.dtype else None
     found = cases.cases_of(options.tier, dtypes, options.random_shapes or 0, make,
                            operators if operators != cases.OPERATORS else None)
-    return [case for case in found if not options.only or
-            any(fnmatch.fnmatch(case.id, pattern) for pattern in options.only)]
+    return [case for case in found if is_wanted(case, options.only)]
+
+
+def is_wanted(case, only):
+    return not only or any(fnmatch.fnmatch(case.id, pattern) for pattern in only)
 
 
 def run_cuda(options, arguments):

@@ -159,6 +159,9 @@ class Course:
         finally:
             stand.close()
 
+    def summary(self, records):
+        return summary(records)
+
     # ---- the run ----
 
     def check_peer(self, cases):
@@ -193,7 +196,7 @@ class Course:
             self.writer.case(records)
             self.failed += [(record["case"], record["arm"], record["why"]) for record in records
                             if record["record"] == "arm" and record["status"] != "ok"]
-            self.say(f"[{len(cases) - len(left) + index + 1}/{len(cases)}] {summary(records)}")
+            self.say(f"[{len(cases) - len(left) + index + 1}/{len(cases)}] {self.summary(records)}")
         for case, arm, why in self.failed:
             self.say(f"failed: {case} {arm}: {why.splitlines()[0]}")
         return COMPLETE if complete and not self.failed else FAILED if complete else UNFINISHED

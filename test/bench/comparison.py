@@ -461,7 +461,7 @@ def commands_of_the_page():
     """Those that read or merge run; those that measure are read by their parsers."""
     page = (ROOT / "docs" / "comparing.md").read_text(encoding="utf-8")
     sys.path.insert(0, str(ROOT / "bench"))
-    from compare import command, cpu
+    from compare import command, cpu, regret_cuda
     folder, another = folder_of(base_records()), folder_of(base_records())
     scratch = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH))
     lines = [line.split("#")[0].split() for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
@@ -470,7 +470,8 @@ def commands_of_the_page():
     for words in lines:
         name = " ".join(words)
         if "--device" in words:
-            parse = cpu.parser().parse_args if "cpu" in words else command.parse
+            parse = cpu.parser().parse_args if "cpu" in words else \
+                regret_cuda.parse if words[0] == "bench/regret.py" else command.parse
             case(f"page/{name}", parse(words[1:]).out == "DIR", name)
             continue
         places = {"DIR": str(folder), "ANOTHER": str(another)}
@@ -486,7 +487,7 @@ def commands_of_the_page():
                               capture_output=True, text=True, check=False)
         run.append(name)
         case(f"page/{name}", done.returncode == 0, done.stdout[-500:] + done.stderr[-500:])
-    case("page/has_commands", len(run) == 4 and len(lines) > 9, run)
+    case("page/has_commands", len(run) == 5 and len(lines) > 10, run)
     found = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
     done = subprocess.run([sys.executable, "-c", found.replace("DIR", str(folder))],
                           capture_output=True, text=True, check=False)

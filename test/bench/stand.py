@@ -27,7 +27,7 @@ except ImportError:
     print("PyTorch is not installed")
     sys.exit(77)
 
-from compare import arms, cases, cuda, measuring, outputs, peers, raw  # noqa: E402
+from compare import arms, cases, cuda, measuring, outputs, peers, raw, regret  # noqa: E402
 from compare.course import Course  # noqa: E402
 
 ENVIRONMENT = {"record": "environment", "format": raw.FORMAT, "device": "pretended", "driver": "1",
@@ -58,7 +58,14 @@ class PretendedCroft:
             return out
 
         made.plan = lambda *tensors, out: "a plan"
+        made.with_ = lambda plan: functools.partial(self.run_plan, made, plan)
         return made
+
+    def run_plan(self, kernel, plan, *tensors, out):
+        kernel(*tensors, out=out)
+        if plan == "a wrong plan":
+            out.mul_(1.1)
+        return out
 
 
 class PretendedTranspose:
@@ -336,6 +343,34 @@ def a_run_has_every_arm_in_every_phase():
     assert len(set(calls_of_croft)) > 400, "buffers are not rotated"
 
 
+def plans_are_checked_and_measured():
+    plans = [{"name": f"p{index}", "set": text, "storage": "", "chosen": not index, "text": text,
+              "status": "ok", "why": None, "choice": {}, "predicted_us": 1.0, "causes": {}}
+             for index, text in enumerate(["a plan", "a wrong plan", "another plan"])]
+    with pretended_cuda(PretendedDriver()) as device:
+        device.graph = functools.partial(Again, device)
+        writer = raw.Writer(SCRATCH / "regret", ENVIRONMENT)
+
+        def open_stand(case, count, only=None):
+            return stand(device, case.operator, case.dtype, case.shape,
+                         PretendedCroft(case.operator), ("croft", "control"), count)
+
+        measuring.ROUNDS, kept = (1, 2), measuring.ROUNDS
+        run = regret.Regret(device, open_stand, lambda case: (plans, 3), writer,
+                            measuring.Settings(phase_s=0.01, load_s=0.0, attempts=1),
+                            say=lambda text: None)
+        status = run.run([cases.row_case("softmax", "f32", "17x257")])
+        measuring.ROUNDS = kept
+    rows = regret.fit_rows(raw.read(writer.path))
+    assert [row["status"] for row in rows] == ["ok", "failed", "ok"], \
+        [(row["status"], row["why"]) for row in rows]
+    assert status == 0
+    assert [row["automatic"] for row in rows] == [True, False, False]
+    assert [row["measured_us"] is None for row in rows] == [False, True, False]
+    assert "ulp from float64" in rows[1]["why"], rows[1]["why"]
+    assert len(regret.results_of(raw.read(writer.path))) == 1
+
+
 def a_file_without_a_peer_is_measured_beside_the_roof():
     with pretended_cuda(PretendedDriver()) as device:
         alone = arms.Subject(ROOT / "examples" / "swiglu.croft", None)
@@ -350,7 +385,8 @@ TESTS = [the_peer_is_the_one_that_was_recorded, outputs_are_compared_in_full,
          every_arm_is_checked_and_a_wrong_one_fails, transposes_are_compared_bit_by_bit,
          croft_writes_its_own_type, compiled_forms_are_not_compiled_again,
          events_are_inside_or_said_to_be_around, a_capture_that_fails_ends_and_tells_why,
-         a_run_has_every_arm_in_every_phase, a_file_without_a_peer_is_measured_beside_the_roof]
+         a_run_has_every_arm_in_every_phase, plans_are_checked_and_measured,
+         a_file_without_a_peer_is_measured_beside_the_roof]
 
 
 def main():
