@@ -118,8 +118,9 @@ def worker():
     for line in sys.stdin:
         try:
             answer = {"result": work(json.loads(line), state)}
-        except Exception:
-            answer = {"failure": traceback.format_exc(limit=-3)}
+        except Exception as error:
+            command.say(traceback.format_exc(limit=-3))
+            answer = {"failure": f"{type(error).__name__}: {error}"[:500]}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
@@ -130,7 +131,7 @@ class Workers:
     def __init__(self, count, module="compare.regret_cuda"):
         self.processes = [subprocess.Popen([sys.executable, "-m", module], cwd=command.BENCH,
                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                           stderr=subprocess.DEVNULL, text=True)
+                                           text=True)
                           for _ in range(max(1, count))]
 
     def serve(self, process, left, answers):
