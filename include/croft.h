@@ -182,7 +182,8 @@ typedef struct croft_source {
 
 typedef struct croft_kernel croft_kernel;
 
-/* Reads the text and finds what can be wrong without arguments. */
+/* Reads the text and finds what can be wrong without arguments; where a constant or a layout has no
+ * default, the body is looked at when it is given. */
 CROFT_API croft_status croft_compile(croft_context *context, const croft_source *source,
                                      croft_kernel **kernel, croft_diagnostics **findings);
 CROFT_API void croft_kernel_free(croft_kernel *kernel);
