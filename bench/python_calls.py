@@ -212,6 +212,18 @@ def bare_call(options, bound, addresses, torch):
     return "cuLaunchKernel by ctypes", call
 
 
+def empty_operator():
+    """What PyTorch takes for an operator of five tensors whose implementation, in Python, does
+    nothing."""
+    import torch
+    library = torch.library.Library("python_calls_empty", "DEF")
+    library.define("nothing(Tensor x, Tensor r, Tensor w, Tensor b, Tensor(a!) y, *, "
+                   "Scalar? eps=None) -> ()")
+    library.impl("nothing", lambda *tensors, **named: None, "CompositeExplicitAutograd")
+    empty_operator.library = library  # as long as the process
+    return torch.ops.python_calls_empty.nothing.default
+
+
 def entries_of(kernel, tensors, what, bare):
     """(name, call, what it is above, that call, the most it may be above it)."""
     x, residual, w, b, y = tensors
@@ -230,10 +242,16 @@ def entries_of(kernel, tensors, what, bare):
     def operator_call():
         plain(x, residual, w, b)
 
-    given(), made()
+    nothing = empty_operator()
+
+    def empty():
+        nothing(x, residual, w, b, y)
+
+    given(), made(), empty()
     return [("k(..., out=y)", given, what, bare, 2.0),
             ("operator.out(..., y)", out_operator, what, bare, 4.0),
             ("operator.out(..., y)", out_operator, "k(..., out=y)", given, None),
+            ("operator.out(..., y)", out_operator, "an empty operator", empty, None),
             ("k(...)", made, what, bare, None),
             ("operator(...)", operator_call, "k(...)", made, 2.0)]
 

@@ -88,13 +88,11 @@ def grad_mode() -> Callable[[], bool]:
     return mode
 
 
-def any_grad(inputs: tuple[Any, ...], outputs: Any) -> bool:
-    for value in inputs:
+def any_grad(values: tuple[Any, ...]) -> bool:
+    for value in values:
         if value.requires_grad:
             return True
-    if type(outputs) is tuple:
-        return any_grad(outputs, None)
-    return outputs is not None and bool(outputs.requires_grad)
+    return False
 
 
 def refuse_grad(values: tuple[Any, ...]) -> None:

@@ -212,9 +212,10 @@ class Kernel:
         self.inputs = sum(one.is_read for one in self.tensor_parameters)
         self.outputs = len(self.tensor_parameters) - self.inputs
         self.functions: dict[Any, Handle] = {}
-        # What hands tensors over unopened, by get_device(), and by types that may be: see learn().
+        # What hands tensors over unopened, by get_device(), and of these, by types that may be, the
+        # one that did last: see learn().
         self.known: dict[int, Any] = {}
-        self.fast: dict[type, dict[int, Any]] = {}
+        self.fast: dict[type, Any] = {}
         self.shapes: dict[Any, Any] = {}
         self.lock = threading.Lock()
         _handles.keepers.add(self)
@@ -222,27 +223,40 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<croft kernel {self.name}({', '.join(one.name for one in self.parameters)})>"
 
-    def __call__(self, *arguments: Any, out: Any = None, stream: int | None = None,
-                 **named: Any) -> Any:
-        """Runs the kernel on the current stream of the tensors' device.
+    def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        """Runs the kernel on the current stream of the tensors' device, or on `stream=`.
 
         Arguments are the parameters in the order of the list, without outputs; sizes and what is
         not a tensor also by name. `out` is the output, or a tuple of several; without it they are
         made. Returns them: one, a tuple of several, None where all tensors are inputs.
         """
-        if not named and stream is None and len(arguments) == self.inputs:
+        if not named:
             try:
-                first = arguments[0]
-                call, pointer, objects, grad_mode, _ = self.fast[type(first)][first.get_device()]
-                made = out if out is not None else self.made_like(arguments)
-                if not grad_mode() or not any_grad(arguments, made):
-                    if call(pointer, objects, id(arguments), id(made), None) == 0:
-                        return made
+                call, pointer, objects, grad_mode, _ = self.fast[type(arguments[0])]
+                made = self.made_like(arguments) if out is None else out
+                if grad_mode():
+                    for one in arguments:
+                        if one.requires_grad:
+                            return self.call_read(arguments, out, None, named)
+                    if (any_grad(made) if type(made) is tuple else made.requires_grad):
+                        return self.call_read(arguments, out, None, named)
+                if call(pointer, objects, id(arguments), id(made), None) == 0 or \
+                        self.call_elsewhere(arguments, made):
+                    return made
             except LookupError:
-                pass  # a type or device that comes for the first time
+                pass  # a type or shapes that come for the first time
             except FOREIGN:
                 pass
-        return self.call_read(arguments, out, stream, named)
+        return self.call_read(arguments, out, named.pop("stream", None), named)
+
+    def call_elsewhere(self, arguments: tuple[Any, ...], made: Any) -> bool:
+        """Hands over tensors of a device that is not the one of the call before."""
+        kind, entry = type(arguments[0]), self.known.get(arguments[0].get_device())
+        if entry is None or entry is self.fast[kind]:
+            return False
+        self.fast[kind] = entry
+        call, pointer, objects, _, _ = entry
+        return bool(call(pointer, objects, id(arguments), id(made), None) == 0)
 
     def made_like(self, tensors: tuple[Any, ...]) -> Any:
         """Outputs for inputs of shapes that came before; KeyError where they did not."""
@@ -294,10 +308,9 @@ class Kernel:
             return
         objects = _arrays.objects_of(type(values[0]))
         if objects is not None:
-            self.fast[type(values[0])] = self.known
-            self.known[values[0].get_device()] = (lib.PY.croft_function_call_objects,
-                                                  function.pointer, objects, _arrays.grad_mode(),
-                                                  function)
+            entry = (lib.PY.croft_function_call_objects, function.pointer, objects,
+                     _arrays.grad_mode(), function)
+            self.fast[type(values[0])] = self.known[values[0].get_device()] = entry
 
     def remember_shapes(self, tensors: Tensors, others: Named) -> None:
         values, outputs = tensors.inputs, tensors.outputs or ()
@@ -405,6 +418,7 @@ class Kernel:
 
     def forget(self) -> None:
         self.known.clear()
+        self.fast.clear()
         self.functions = {}
         self.lock = threading.Lock()
 

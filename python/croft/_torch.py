@@ -119,7 +119,7 @@ def run_of(kernel: Kernel) -> Callable[..., Any]:
         if not named:
             try:
                 call, pointer, objects, grad_mode, _ = known[values[0].get_device()]
-                if not grad_mode() or not any_grad(values, None):
+                if not grad_mode() or not any_grad(values):
                     made = None if no_outputs else make(values)
                     if call(pointer, objects, id(values), id(made), None) == 0:
                         return made
@@ -138,7 +138,7 @@ def run_out_of(kernel: Kernel) -> Callable[..., None]:
         if not named:
             try:
                 call, pointer, objects, grad_mode, _ = known[values[0].get_device()]
-                if not grad_mode() or not any_grad(values, None):
+                if not grad_mode() or not any_grad(values):
                     if call(pointer, objects, id(inputs), id(outputs), None) == 0:
                         return
             except (LookupError, *FOREIGN):
