@@ -183,6 +183,7 @@ typedef struct ir_access {
                    by the module's conditions; 0 = not known */
     bool whole; /* fact, thread: the range mask lets through all slots of a group, or none */
     ir_policy policy; /* load, store; mapped and thread: as the plan says */
+    bool early;       /* load; mapped and thread: issued before anything waits, as the plan says */
 } ir_access;
 
 /* Numbers in the module's arena. */

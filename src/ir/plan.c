@@ -86,7 +86,8 @@ static void print_decision(const plan_text *p, ir_plan_kind kind, const ir_plan_
         base_text_string(p->out, ir_order_name(line->order));
         break;
     case IR_PLAN_ACCESS:
-        base_text_format(p->out, "width %d policy %s", line->width, ir_policy_name(line->policy));
+        base_text_format(p->out, "width %d policy %s%s", line->width, ir_policy_name(line->policy),
+                         line->early ? " early" : "");
         break;
     case IR_PLAN_CONVERT:
         base_text_string(p->out, layout_class_name(line->mechanism));

@@ -33,6 +33,7 @@ typedef struct ir_plan_line {
     ir_storage storage;     /* KEEP: REGISTERS, PRIVATE, RELOAD (loads), RECOMPUTE, OUTPUT */
     int width;              /* ACCESS */
     ir_policy policy;       /* ACCESS */
+    bool early;             /* ACCESS: a load that is issued before anything waits */
     layout_class mechanism; /* CONVERT: how a tile gets from owner to owner, as the layouts allow */
     ir_math_form form;      /* MATH: PORTABLE or NATIVE. DIV: EXACT or RECIPROCAL */
     ir_order order;         /* REDUCE */

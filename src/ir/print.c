@@ -413,6 +413,7 @@ static void print_access(const printer *p, const ir_op *op) {
     base_text_string(p->out, access->whole && p->facts ? " whole" : "");
     if (access->policy != IR_POLICY_DEFAULT)
         base_text_format(p->out, " policy=%s", ir_policy_name(access->policy));
+    base_text_string(p->out, access->early ? " early" : "");
 }
 
 /* ---- ops ---- */

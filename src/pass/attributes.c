@@ -66,6 +66,8 @@ static uint64_t hash_access(uint64_t hash, const ir_access *access) {
                        access->width,
                        (int64_t)access->policy};
     hash = hash_affine(base_hash_bytes(hash, words, sizeof words), &access->mask_affine);
+    if (access->early)
+        hash = pass_hash_word(hash, 1);
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
         int64_t parts[] = {(int64_t)index->kind, index->operand, index->vector};
@@ -116,7 +118,7 @@ static bool access_equal(const ir_access *a, const ir_access *b) {
                 a->unique == b->unique && a->mask_kind == b->mask_kind && a->mask == b->mask &&
                 a->block == b->block && ir_affine_equal(&a->mask_affine, &b->mask_affine) &&
                 a->width == b->width && a->align == b->align && a->whole == b->whole &&
-                a->policy == b->policy;
+                a->policy == b->policy && a->early == b->early;
     for (int i = 0; same && i < a->rank; i++) {
         const ir_index *x = &a->index[i], *y = &b->index[i];
         same = x->kind == y->kind && x->operand == y->operand && x->length == y->length &&

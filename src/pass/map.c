@@ -98,6 +98,7 @@ static ir_value *map_output_access(map_state *state, ir_value *old_value) {
     *op->attributes.access = *store->attributes.access;
     map_set_access(state, store, op->attributes.access);
     op->attributes.access->policy = IR_POLICY_DEFAULT; /* what waits there is read back */
+    op->attributes.access->early = false;
     op->attributes.access->injective = made_here;
     if (made_here)
         return state->local[n];

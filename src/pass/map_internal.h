@@ -42,8 +42,9 @@ void map_axes_apply(map_state *state);
 void map_check_meetings(map_state *state);
 /* Reports sizes that differ from those that the plan was made for. */
 void map_check_conditions(map_state *state);
-/* Reports a width that the digits of the access do not have. After the axes are set. */
-void map_check_width(map_state *state, const ir_op *op, const ir_plan_line *line);
+/* Reports a width that the digits of the access do not have, and an early access that is no load
+ * that may be. After the axes are set. */
+void map_check_access(map_state *state, const ir_op *op, const ir_plan_line *line);
 /* map_packed.c, programs that share a team. Where the numbers of lanes and subgroups end that the
  * plan's axes of elements count; gives digits of programs the strides above, and moves the end. */
 void map_numbers_of_elements(map_state *state, int64_t below[LAYOUT_HOLDER_COUNT]);
@@ -73,7 +74,7 @@ void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */
 const ir_plan_line *map_plan_keep(map_state *state, const ir_value *value);
 void map_plan_out_of_order(map_state *state, const char *anchor, base_location location);
-/* Gives a mapped access the width and the policy that the plan has for the op. */
+/* Gives a mapped access the width, the policy and the word `early` that the plan has for the op. */
 void map_set_access(map_state *state, const ir_op *op, ir_access *access);
 
 /* map.c: gives a mapped copy the axes of a tile-level value. */

@@ -74,7 +74,7 @@ static bool check_op(void *pointer, ir_op *op) {
     if (!check->digits_hold)
         return true;
     if (check->kind == IR_PLAN_ACCESS)
-        map_check_width(state, op, line);
+        map_check_access(state, op, line);
     if (check->kind == IR_PLAN_REDUCE)
         map_check_order(state, op, line);
     if (check->kind == IR_PLAN_CONVERT)
@@ -148,6 +148,7 @@ void map_set_access(map_state *state, const ir_op *op, ir_access *access) {
     const ir_plan_line *line = ir_plan_find(state->context->plan, IR_PLAN_ACCESS, op->anchor);
     access->width = line != NULL ? line->width : 1;
     access->policy = line != NULL ? line->policy : IR_POLICY_DEFAULT;
+    access->early = line != NULL && line->early;
 }
 
 void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy) {

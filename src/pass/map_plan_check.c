@@ -3,6 +3,7 @@
  *
  *     for N = 4096        every size that is known, with its value, and no other
  *     access x.0 width 8  runs of 8 slots, or lanes, that come to neighbouring cells
+ *     .. early            a load that depends on nothing that waits
  *
  *     lane 8 | slot 4 | step *      steps and groups above all others: what expand can apply, of
  *                                   all that layouts can say
@@ -10,6 +11,7 @@
  * Digits against their extents are checked in map_plan.c, storage in map_storage.c.
  */
 #include "analysis/access_width.h"
+#include "analysis/early.h"
 #include "machine/machine.h"
 #include "pass/map_internal.h"
 
@@ -76,7 +78,7 @@ void map_check_conditions(map_state *state) {
                  "the plan does not say for which sizes it was made");
 }
 
-void map_check_width(map_state *state, const ir_op *op, const ir_plan_line *line) {
+static void check_width(map_state *state, const ir_op *op, const ir_plan_line *line) {
     const ir_module *module = state->module;
     const layout_axis **digits =
         BASE_NEW_ARRAY(module->arena, const layout_axis *, module->axis_count);
@@ -94,6 +96,37 @@ void map_check_width(map_state *state, const ir_op *op, const ir_plan_line *line
              most == 1 ? "width 1: no slots or lanes in a row come to neighbours"
                        : base_diagnostics_text(diagnostics, "a power of two up to width %d", most),
              "the plan gives an access a width that does not fit");
+}
+
+/* By axis: whether its digits have steps. */
+static bool *stepped_axes(const ir_module *module) {
+    bool *stepped = BASE_NEW_ARRAY(module->arena, bool, module->axis_count + 1);
+    for (int i = 0; i < module->axis_count; i++)
+        stepped[i] = layout_axis_radix(&module->axes[i].digits, LAYOUT_STEP) != 1;
+    return stepped;
+}
+
+/* Each sweep that reads again would issue it. */
+static bool is_reloaded(const map_state *state, const ir_op *op) {
+    const char *anchor = analysis_value_anchor(state->module->arena, op->results[0]);
+    const ir_plan_line *line = ir_plan_find(state->context->plan, IR_PLAN_KEEP, anchor);
+    return line != NULL && line->storage == IR_STORAGE_RELOAD;
+}
+
+static void check_early(map_state *state, const ir_op *op, const ir_plan_line *line) {
+    const char *expected = analysis_early_obstacle(state->module->arena, &state->sweeps,
+                                                   stepped_axes(state->module), op);
+    if (expected == NULL && is_reloaded(state, op))
+        expected = "a load that is kept, or used in one sweep";
+    if (expected != NULL)
+        map_fail(state, line->location, "plan-early", "early", expected,
+                 "the plan calls an access early that cannot be");
+}
+
+void map_check_access(map_state *state, const ir_op *op, const ir_plan_line *line) {
+    check_width(state, op, line);
+    if (line->early)
+        check_early(state, op, line);
 }
 
 /* Of tiles with one element: nothing moves. */

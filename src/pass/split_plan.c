@@ -143,6 +143,7 @@ static bool visit_line(void *pointer, ir_op *op) {
     line->width = 1;
     line->form = kind == IR_PLAN_DIV ? IR_MATH_EXACT : IR_MATH_PORTABLE;
     copy_line(line, ir_plan_find(p->split->plan, kind, was));
+    line->early = false; /* a part's loads are few, and launches were planned without */
     if (line->width > 1 && access)
         line->width = least_width(p, op, line->width);
     return true;

@@ -430,7 +430,10 @@ static bool read_access_attributes(text_ir_parser *parser, draft *d, ir_access *
         return false;
     access->align = (int)align;
     access->whole = text_ir_lexer_accept(&parser->lexer, "whole");
-    return read_policy(parser, access);
+    if (!read_policy(parser, access))
+        return false;
+    access->early = text_ir_lexer_accept(&parser->lexer, "early");
+    return true;
 }
 
 static bool read_access(text_ir_parser *parser, draft *d) {

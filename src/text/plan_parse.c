@@ -156,11 +156,7 @@ static bool read_reduce(parser *p, ir_plan_line *line) {
     return fail(p, "plan-choice", "tree, left, right or canonical", "no such order");
 }
 
-static bool read_access(parser *p, ir_plan_line *line) {
-    int64_t width = 0;
-    if (!expect(p, "width") || !read_integer(p, 1, 1 << 20, &width))
-        return false;
-    line->width = (int)width;
+static bool read_policy(parser *p, ir_plan_line *line) {
     if (!text_ir_lexer_accept(&p->lexer, "policy"))
         return true; /* default */
     for (int i = 0; i < IR_POLICY_COUNT; i++) {
@@ -169,6 +165,17 @@ static bool read_access(parser *p, ir_plan_line *line) {
             return true;
     }
     return fail(p, "plan-choice", "default or stream", "no such policy");
+}
+
+static bool read_access(parser *p, ir_plan_line *line) {
+    int64_t width = 0;
+    if (!expect(p, "width") || !read_integer(p, 1, 1 << 20, &width))
+        return false;
+    line->width = (int)width;
+    if (!read_policy(p, line))
+        return false;
+    line->early = text_ir_lexer_accept(&p->lexer, "early");
+    return true;
 }
 
 static bool read_convert(parser *p, ir_plan_line *line) {

@@ -1,5 +1,5 @@
 /* The form of loads and stores: access-form, access-operands, store-mode, access-type,
- * access-policy.
+ * access-policy, access-early.
  *
  *     %t = load %x[%row, : N]            tile: one axis per range
  *     %u = load %x[%row, gather %i]      tile: the axes of the broadcast index tiles
@@ -229,6 +229,22 @@ static void rule_access_policy(verify_state *state, const ir_op *op) {
                       "a policy stands where there is no cache to tell");
 }
 
+static bool is_only_read(const verify_state *state, const ir_value *tensor) {
+    for (int i = 0; i < state->module->parameter_count; i++)
+        if (state->module->parameters[i].value == tensor)
+            return state->module->parameters[i].mode == IR_IN;
+    return false;
+}
+
+/* Such a load may be passed by any store. */
+static void rule_access_early(verify_state *state, const ir_op *op) {
+    bool may = state->module->level != IR_TILE && op->opcode == IR_LOAD &&
+               is_only_read(state, op->operands[0]);
+    if (!may && op->attributes.access->early)
+        verify_report(state, VERIFY_ACCESS_EARLY, op, "a planned load of a tensor of mode in",
+                      "what is called early cannot be issued at any time");
+}
+
 static void check_op(verify_state *state, const ir_op *op) {
     if (ir_op_describe(op->opcode)->shape != IR_SHAPE_ACCESS)
         return;
@@ -239,6 +255,7 @@ static void check_op(verify_state *state, const ir_op *op) {
     rule_store_mode(state, op);
     rule_access_type(state, op);
     rule_access_policy(state, op);
+    rule_access_early(state, op);
     if (state->module->level != IR_THREAD)
         verify_access_domains(state, op);
 }
