@@ -178,23 +178,40 @@ static int64_t passing_slots(const planner_candidate *c, const planner_living *l
 }
 
 /* What dies in a pass makes room for what the pass makes. */
+static int64_t kept_of(const planner_living *living, int64_t owned) {
+    int64_t before = planner_line_at(living->before, owned);
+    int64_t behind = planner_line_at(living->behind, owned);
+    return before > behind ? before : behind;
+}
+
+/* Where loads were early, those of a later pass need not all be there at once. */
+int64_t planner_candidate_live(const planner_program *program, const planner_candidate *c) {
+    const planner_totals *totals = c->storages->totals;
+    int64_t owned = cost_slots(program->extent, planner_candidate_workers(c), c->vector);
+    int64_t slots = planner_candidate_slots(program, c), live = 0;
+    slots = slots < owned ? slots : owned;
+    for (int64_t i = 0; i < totals->living_count; i++) {
+        planner_living living = totals->living[i];
+        int64_t kept = kept_of(&living, owned);
+        int64_t all = kept + passing_slots(c, &living, slots, kept);
+        living.loads = false;
+        int64_t early = kept + c->early_slots + passing_slots(c, &living, slots, kept);
+        all = c->early_slots > 0 && early > all ? early : all;
+        live = all > live ? all : live;
+    }
+    return live;
+}
+
 void planner_candidate_keep(const planner_program *program, planner_candidate *c,
                             const planner_storages *storages) {
     const planner_totals *totals = storages->totals;
-    int64_t owned = cost_slots(program->extent, planner_candidate_workers(c), c->vector);
-    int64_t slots = planner_candidate_slots(program, c), most = 0, live = 0;
-    slots = slots < owned ? slots : owned;
+    int64_t owned = cost_slots(program->extent, planner_candidate_workers(c), c->vector), most = 0;
     for (int64_t i = 0; i < totals->living_count; i++) {
-        const planner_living *living = &totals->living[i];
-        int64_t before = planner_line_at(living->before, owned);
-        int64_t behind = planner_line_at(living->behind, owned);
-        int64_t kept = before > behind ? before : behind;
-        int64_t all = kept + passing_slots(c, living, slots, kept);
+        int64_t kept = kept_of(&totals->living[i], owned);
         most = kept > most ? kept : most;
-        live = all > live ? all : live;
     }
     c->storages = storages;
-    c->live_slots = live;
+    c->live_slots = planner_candidate_live(program, c);
     c->kept_slots = program->state->machine->capacity.registers > 0
                         ? most
                         : planner_line_at(totals->registers, owned);

@@ -41,6 +41,7 @@ typedef struct planner_storages {
 } planner_storages;
 
 typedef struct planner_launches planner_launches;
+typedef struct planner_early planner_early;
 
 typedef enum planner_refusal {
     PLANNER_LEGAL,
@@ -85,6 +86,10 @@ typedef struct planner_candidate {
     int64_t kept_slots; /* values that a worker keeps in registers: at one time where those of the
                            machine are documented, else all together */
     int64_t live_slots; /* that it has at once, loads under way too, at most: an estimate */
+    const planner_early *early; /* early.h: loads that may be early; NULL: not looked at */
+    int64_t early_count;        /* so many of them are, the first ones: */
+    int64_t early_slots;        /* values of a worker that they hold over the reductions */
+    int64_t early_bytes;        /* of a worker, under way with the first reads */
     planner_refusal refusal;
     int64_t found, limit; /* of the refusal: limit 0, it has none */
     double price;         /* of the model that was asked for; lower is better */
@@ -104,6 +109,9 @@ void planner_candidate_keep(const planner_program *program, planner_candidate *c
  * but its storages, needs none. */
 bool planner_candidate_check_form(const planner_program *program, planner_candidate *candidate);
 bool planner_candidate_check_storages(const planner_program *program, planner_candidate *candidate);
+
+/* Values that a worker has at once, early loads too. Needs the storages. */
+int64_t planner_candidate_live(const planner_program *program, const planner_candidate *candidate);
 
 /* Bytes of scratch that the reductions of a group meet in: each has an array of its own, of a cell
  * for each subgroup, or, in the canonical order, for each slot of a vector of each worker. Needs

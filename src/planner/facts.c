@@ -104,7 +104,8 @@ static int64_t bytes_in_flight(const facts_state *s, const planner_totals *total
     int64_t slots = s->slots < s->owned ? s->slots : s->owned;
     if (s->guarded && !s->candidate->stepped && slots > GUARDED_UNDER_WAY)
         slots = GUARDED_UNDER_WAY;
-    return larger(totals->asked_row * slots, totals->asked_other);
+    int64_t first = totals->asked_first * slots + s->candidate->early_bytes;
+    return larger(larger(totals->asked_row * slots, first), totals->asked_other);
 }
 
 /* ---- exchange ---- */

@@ -18,6 +18,7 @@
 #include "analysis/uniform.h"
 #include "ir/print.h"
 #include "pass/pass.h"
+#include "planner/early.h"
 #include "planner/launches.h"
 #include "planner/planner.h"
 
@@ -125,6 +126,7 @@ static void write_access(const planner_state *state, const ir_op *op) {
     line->width =
         analysis_access_width_on(state->machine, state->module, &state->axes, state->digits, op);
     line->policy = state->policy;
+    line->early = state->early != NULL && planner_early_has(state->early, op);
 }
 
 static bool write_line(void *pointer, ir_op *op) {
@@ -211,9 +213,11 @@ ir_plan *planner_candidate_plan(planner_program *program, const planner_candidat
     layout_axis whole = candidate->parts > 1 ? undivided(program, row) : row;
     planner_candidate_programs(program, candidate, &shared);
     begin_plan(state);
+    state->early = candidate;
     set_axes(state, &shared, &whole);
     planner_keep(state, candidate->storages);
     set_lines(state);
+    state->early = NULL;
     state->plan->of[IR_PLAN_AXIS].lines[state->lane_axis].digits = row;
     return state->plan;
 }
@@ -342,6 +346,7 @@ static ir_plan *plan_row(planner_state *state, planner_family family,
         return NULL;
     }
     report->chosen = report->search->candidates[report->search->best];
+    planner_early_choose(program, &report->chosen, report->model, options->coefficients);
     return planner_candidate_plan(program, &report->chosen);
 }
 

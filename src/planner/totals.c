@@ -74,6 +74,8 @@ static void add_accesses(base_arena *arena, planner_totals *totals, const planne
         if (!visit->store)
             asked += visit->access->bytes;
     }
+    if (pass->row && totals->asked_row == 0)
+        totals->asked_first = asked;
     int64_t *most = pass->row ? &totals->asked_row : &totals->asked_other;
     *most = asked > *most ? asked : *most;
 }

@@ -42,6 +42,7 @@ typedef struct planner_totals {
     int64_t meetings;  /* passes with such reductions, as often as they end */
     int64_t partial_bytes, ordered_bytes;
     int64_t asked_row, asked_other; /* bytes of one element that one pass loads, at most */
+    int64_t asked_first;            /* the same of the first pass over the row */
     planner_line arrays;            /* reads and writes of private arrays */
     planner_line kept_bytes;        /* of a worker: read and written of what is kept */
     planner_line kept;              /* elements of all that is kept, and of what is in registers */

@@ -15,7 +15,8 @@
  *   sum N=127, w=8,v=2                                     slots of one worker: 127 // 16 = 7 full
  *     chunks and min(15, 2): 16; 3 shuffles; the store of the sum is a domain of one element
  *   cross_entropy N=4096                                   label, logits[label] and loss are three
- *     domains of one element; logits[label] was read before: 4 bytes again
+ *     domains of one element; logits[label] was read before: 4 bytes again. Both loads are early
+ *     in slots: 8 bytes are under way beside those of the row
  *   rmsnorm N=127 on cpu-avx2                              one register of 8 lanes, 16 registers
  *   softmax N=262144, g=64      8192 rows of 64 parts: 524288 programs of 4096 elements. First: x
  *     read, 16384 bytes, 4 accesses of 4 and the store of 4 bytes. Then: x and two of 64 partial
