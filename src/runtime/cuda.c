@@ -36,6 +36,16 @@ void cuda_device_leave(const cuda_device *cuda) {
     cuda->driver.context_pop(&popped);
 }
 
+int cuda_capture_relax(const cuda_device *cuda) {
+    int mode = CUDA_CAPTURE_RELAXED;
+    return cuda->driver.capture_mode(&mode) == 0 ? mode : -1;
+}
+
+void cuda_capture_restore(const cuda_device *cuda, int mode) {
+    if (mode >= 0)
+        cuda->driver.capture_mode(&mode);
+}
+
 /* ---- memory ---- */
 
 static runtime_status cuda_allocate(runtime_device *device, int64_t bytes, void **memory,
@@ -48,11 +58,13 @@ static runtime_status cuda_allocate(runtime_device *device, int64_t bytes, void 
     runtime_status status = cuda_device_enter(cuda, report);
     if (status != RUNTIME_OK)
         return status;
+    int mode = cuda_capture_relax(cuda);
     status = cuda_driver_status(
         &cuda->driver, cuda->driver.memory_allocate(&address, bytes > 0 ? (size_t)bytes : 1),
         "cuMemAlloc", report);
     if (status != RUNTIME_OK)
         runtime_report_add(report, "; %lld bytes were wanted", (long long)bytes);
+    cuda_capture_restore(cuda, mode);
     cuda_device_leave(cuda);
     *memory = (void *)(uintptr_t)address;
     return status;
@@ -63,7 +75,9 @@ static void cuda_release(runtime_device *device, void *memory) {
     runtime_report unread;
     if (memory == NULL || cuda_device_enter(cuda, &unread) != RUNTIME_OK)
         return;
+    int mode = cuda_capture_relax(cuda);
     cuda->driver.memory_free((cuda_address)(uintptr_t)memory);
+    cuda_capture_restore(cuda, mode);
     cuda_device_leave(cuda);
 }
 

@@ -23,7 +23,12 @@
 
 typedef uint64_t cuda_address;
 
-enum { CUDA_DRIVER_LEAST = 12000, CUDA_STREAM_NON_BLOCKING = 1, CUDA_POOL_KEEP = 4 };
+enum {
+    CUDA_DRIVER_LEAST = 12000,
+    CUDA_STREAM_NON_BLOCKING = 1,
+    CUDA_POOL_KEEP = 4,
+    CUDA_CAPTURE_RELAXED = 2
+};
 
 /* Attributes of a device and of a function, by the driver's numbers. */
 enum {
@@ -82,6 +87,7 @@ typedef struct cuda_pool_config {
     CALL(stream_destroy, "cuStreamDestroy_v2", (void *stream))                                     \
     CALL(stream_wait, "cuStreamSynchronize", (void *stream))                                       \
     CALL(stream_captures, "cuStreamIsCapturing", (void *stream, int *status))                      \
+    CALL(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                           \
     CALL(memory_allocate, "cuMemAlloc_v2", (cuda_address * memory, size_t bytes))                  \
     CALL(memory_free, "cuMemFree_v2", (cuda_address memory))                                       \
     CALL(copy_in, "cuMemcpyHtoDAsync_v2",                                                          \
@@ -223,6 +229,11 @@ void cuda_device_leave(const cuda_device *cuda);
  * and nothing is to be left. */
 runtime_status cuda_device_enter_once(const cuda_device *cuda, bool *entered,
                                       runtime_report *report);
+
+/* Between them this thread may allocate and load while a stream of its is captured into a graph, of
+ * which that becomes no part. The mode that was, which is given back; -1: the driver refused. */
+int cuda_capture_relax(const cuda_device *cuda);
+void cuda_capture_restore(const cuda_device *cuda, int mode);
 
 /* As cuda_compiler_run with `fresh`, and where there is no cache; else the program may come from
  * the cache, which the report then says. */

@@ -213,7 +213,9 @@ static void drop_code(const cuda_device *cuda, runtime_module *module) {
     runtime_report unread;
     if (module->library == NULL || cuda_device_enter(cuda, &unread) != RUNTIME_OK)
         return;
+    int mode = cuda_capture_relax(cuda);
     cuda->driver.module_unload(module->library);
+    cuda_capture_restore(cuda, mode);
     cuda_device_leave(cuda);
     module->library = NULL;
 }
@@ -247,12 +249,14 @@ static runtime_status load_code(const cuda_device *cuda, runtime_module *module,
     failure.from_cache = report->from_cache;
     runtime_status status = cuda_device_enter(cuda, &failure);
     if (status == RUNTIME_OK) {
+        int mode = cuda_capture_relax(cuda);
         status = cuda_driver_status(driver, driver->module_load(&module->library, code),
                                     "cuModuleLoadData", &failure);
         if (status == RUNTIME_LOAD_FAILED)
             explain_refusal(cuda, artifact, status, &failure);
         if (status == RUNTIME_OK)
             status = load_functions(cuda, module, artifact, &failure);
+        cuda_capture_restore(cuda, mode);
         cuda_device_leave(cuda);
     }
     if (status != RUNTIME_OK) {

@@ -51,6 +51,7 @@ typedef struct fake_cuda_state {
     int64_t live_pool_bytes, pool_bytes_peak;
     int depth;     /* contexts that are current */
     int capturing; /* streams are captured: what a graph cannot have breaks a rule */
+    int relaxed;   /* threads that may do all the same what a captured stream forbids */
     int loads;     /* functions that were loaded ahead */
     int pushes;    /* of contexts */
     int waits, copies;

@@ -182,6 +182,25 @@ static void calls_on_two_streams_share_no_workspace(void **state) {
     }
 }
 
+/* A kind that nobody called before: it is compiled, loaded and given its workspace while the stream
+ * is captured, and afterwards the thread is forbidden what it was before. */
+static void a_new_kind_may_be_captured(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        fixture f;
+        matrix in, out;
+        open_kernel(&f, i, &in, &out);
+        f.fake->capturing = 1;
+        assert_int_equal(call(&f, &in, &out, f.streams[0]), CROFT_OK);
+        assert_int_equal(f.fake->launch_count, kernels[i].launches);
+        if (kernels[i].workspace >= 0)
+            assert_true(f.fake->launches[0].arguments[kernels[i].workspace] != 0);
+        assert_int_equal(f.fake->relaxed, 0);
+        f.fake->capturing = 0;
+        close_function(&f);
+    }
+}
+
 static void what_a_graph_has_stays(void **state) {
     (void)state;
     for (int i = 1; i < 3; i++) {
@@ -303,6 +322,7 @@ static void a_device_has_a_number(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_launch_may_be_captured),
+        cmocka_unit_test(a_new_kind_may_be_captured),
         cmocka_unit_test(a_context_that_is_current_is_not_pushed),
         cmocka_unit_test(calls_on_two_streams_share_no_workspace),
         cmocka_unit_test(what_a_graph_has_stays),
