@@ -22,7 +22,8 @@ def check_choice():
     for name, rows, width, expected in [
             ("rmsnorm", 1, 127, ["w.0"]), ("rmsnorm", 64, 4096, ["w.0"]),
             ("layernorm", 17, 257, ["w.0", "b.0"]), ("rmsnorm", 16384, 4096, []),
-            ("layernorm", 1024, 16384, []), ("cross_entropy", 64, 4096, ["label.0", "logits.1"]),
+            ("layernorm", 1024, 16384, []), ("cross_entropy", 1, 127, ["label.0", "logits.1"]),
+            ("cross_entropy", 4096, 8192, []), ("residual_layernorm", 4096, 8192, []),
             ("softmax", 17, 257, []), ("swiglu", 1, 127, [])]:
         found = early_of(name, f"R={rows}", f"N={width}", *SM_90)
         case(f"early_of_{name}_{rows}x{width}", found == expected, found)
