@@ -17,7 +17,8 @@
 BUILD_PACKAGES := gcc libc6-dev cmake
 CHECK_PACKAGES := $(BUILD_PACKAGES) g++ clang libclang-rt-14-dev libcmocka-dev clang-format pkg-config \
                   python3 python3-numpy ocl-icd-libopencl1 pocl-opencl-icd oclgrind locales-all \
-                  python3-jsonschema python3-setuptools python3-wheel python3-pip python3-venv
+                  python3-jsonschema python3-setuptools python3-wheel python3-pip python3-venv \
+                  mypy
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON ?= $(shell for m in numpy,jsonschema numpy; do for p in python3 /usr/bin/python3; do \
             $$p -c "import $$m" 2>/dev/null && { command -v $$p; break 2; }; done; done)

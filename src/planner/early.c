@@ -15,9 +15,9 @@
 /* Factor of the price, below which registers are spent: models see no finer. */
 static const double SAVES = 0.99;
 
-/* Registers beside the values kept where the compiler finds an order that needs few: the model takes
- * more. (residual_layernorm of 8192 elements, 1024 lanes: 24 values in 32 registers, so that two
- * groups are resident; with its weights early one is, and it takes a sixth longer.) */
+/* Registers beside the values kept where the compiler finds an order that needs few: the model
+ * takes more. (residual_layernorm of 8192 elements, 1024 lanes: 24 values in 32 registers, so
+ * that two groups are resident; with its weights early one is, and it takes a sixth longer.) */
 enum { FEW_REGISTERS = 8, REGISTER_STEP = 8 };
 
 typedef struct early_walk {
@@ -102,8 +102,8 @@ static planner_candidate with_loads(const planner_program *program, const planne
 static int64_t resident(const machine *device, const cost_facts *facts) {
     int64_t lanes = facts->workers * facts->packed, width = facts->subgroup;
     int64_t threads = (lanes + width - 1) / width * width;
-    int64_t registers = (FEW_REGISTERS + facts->live_slots + REGISTER_STEP - 1) / REGISTER_STEP *
-                        REGISTER_STEP;
+    int64_t registers =
+        (FEW_REGISTERS + facts->live_slots + REGISTER_STEP - 1) / REGISTER_STEP * REGISTER_STEP;
     int64_t groups = (facts->programs + facts->packed - 1) / facts->packed;
     int64_t processors = device->capacity.processors;
     int64_t fit = device->capacity.registers / (registers * threads);
