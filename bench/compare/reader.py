@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """An independent reader of a comparison: recomputes every published figure from the raw samples.
 
-    reader.py DIR       DIR/raw.jsonl against DIR/table.json, DIR/table.md and DIR/table.txt
+    reader.py DIR       DIR/raw.jsonl against DIR/table.json, DIR/table.md and DIR/table.txt, each
+                        of which may be packed (.gz)
 
 It shares no code with what measured or with report.py, on purpose: the median is sorted here, the
 means are products here. Ends with 1, and names the figures, when a published one differs, when one
 is published that the samples do not give, or when a case of the samples is not published.
 """
+import gzip
 import json
 import os
 import re
@@ -28,7 +30,7 @@ class Reader:
         self.attempts = {}  # (case, phase) -> list of arms
         self.further, self.checks, self.finished = {}, [], set()
         self.cases, self.unable = {}, set()  # (case of halves, arm that cannot do it)
-        with open(os.path.join(folder, "raw.jsonl"), encoding="utf-8") as file:
+        with self.opened("raw.jsonl") as file:
             for line in file:
                 if not line.endswith("\n"):
                     break  # not written to its end
@@ -48,8 +50,15 @@ class Reader:
                     if self.cases[record["case"]]["dtype"] != "f32":
                         self.unable.add((record["case"], record["arm"]))
 
+    def opened(self, name):
+        """The file, or NAME.gz as it is kept in bench/results."""
+        path = os.path.join(self.folder, name)
+        if os.path.exists(path + ".gz"):
+            return gzip.open(path + ".gz", "rt", encoding="utf-8")
+        return open(path, encoding="utf-8")
+
     def text_of(self, name):
-        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+        with self.opened(name) as file:
             return file.read()
 
     def same(self, where, published, own):

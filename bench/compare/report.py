@@ -13,6 +13,7 @@ The first line is the verdict of the run: void, failed, planted, missed, incompl
 with 1 when it is one of the first four. reader.py recomputes what is printed here.
 """
 import argparse
+import gzip
 import json
 import math
 import pathlib
@@ -106,9 +107,11 @@ def device_kind(environment):
 
 
 def read_records(path):
-    """All records; a last line that was not written to its end is left out."""
-    records = []
-    for number, line in enumerate(pathlib.Path(path).read_text().splitlines(keepends=True), 1):
+    """All records, of PATH or PATH.gz; a last line that was not written to its end is left out."""
+    records, path = [], pathlib.Path(path)
+    packed = pathlib.Path(f"{path}.gz")
+    text = gzip.decompress(packed.read_bytes()).decode() if packed.exists() else path.read_text()
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
         if not line.endswith("\n"):
             break
         try:

@@ -457,6 +457,17 @@ def merged_tiers():
         case("a_planted_run_is_not_merged", "plant" in str(refused), refused)
 
 
+def published():
+    """Every comparison that is kept has the figures that its samples give."""
+    kept = sorted(path.parent for path in (ROOT / "bench/results").glob("*/raw.jsonl.gz"))
+    for folder in kept:
+        done = subprocess.run([sys.executable, ROOT / "bench/compare/reader.py", folder],
+                              stdout=subprocess.PIPE, text=True, check=False)
+        case(f"published_{folder.name}", done.returncode == 0 and " 0 differ" in done.stdout,
+             done.stdout[-500:])
+    case("something_is_published", len(kept) > 0, kept)
+
+
 def commands_of_the_page():
     """Those that read or merge run; those that measure are read by their parsers."""
     page = (ROOT / "docs" / "comparing.md").read_text(encoding="utf-8")
@@ -517,6 +528,6 @@ def plots():
 
 for part in (verdicts, missing, stability, slowdown, reader, merging, pairs, halves, strata,
              long_reasons, transposes, void_runs, stopped_runs, merged_tiers, commands_of_the_page,
-             plots):
+             plots, published):
     part()
 sys.exit(1 if failures else 0)
