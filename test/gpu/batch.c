@@ -17,10 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORD_LIMIT = 64 };
+/* The most that a line can have. */
+enum { LINE_LIMIT = 1 << 16, WORD_LIMIT = LINE_LIMIT / 2 };
 
 static int run_line(char *line) {
-    char *words[WORD_LIMIT + 1] = {"croft"};
+    static char *words[WORD_LIMIT + 1] = {"croft"};
     int count = 1;
     char *rest = NULL;
     for (char *word = strtok_r(line, " \n", &rest); word != NULL && count < WORD_LIMIT;
@@ -56,7 +57,7 @@ static runtime_device *hold_opencl(void) {
 }
 
 int main(void) {
-    static char line[1 << 16];
+    static char line[LINE_LIMIT];
     runtime_device *held = hold_cuda(), *held_opencl = NULL;
     dup2(STDOUT_FILENO, STDERR_FILENO);
     while (fgets(line, sizeof line, stdin) != NULL) {
