@@ -88,29 +88,34 @@ class Course:
         return [arm.calls[index % len(arm.calls)] for index in range(extra)]
 
     def single(self, arm, count):
-        calls, synchronize, now = self.calls_of(arm, count), self.device.synchronize, self.now
+        calls, synchronize = self.calls_of(arm, count), self.device.synchronize
+
+        def run():
+            for call in calls:
+                call()
+                synchronize()
+
+        return self.timed(calls, run, count)
+
+    def batch(self, arm, count):
+        calls, synchronize = self.calls_of(arm, count), self.device.synchronize
+
+        def run():
+            for call in calls:
+                call()
+            synchronize()
+
+        return self.timed(calls, run, count)
+
+    def timed(self, calls, run, count):
+        """A sample of `run`, for one of its `count` calls."""
+        synchronize, now = self.device.synchronize, self.now
 
         def sample():
             calls[-1]()  # untimed: what the arm before left in the caches is not this one's time
             synchronize()
             begin = now()
-            for call in calls:
-                call()
-                synchronize()
-            return (now() - begin) * 1e6 / count
-
-        return sample
-
-    def batch(self, arm, count):
-        calls, synchronize, now = self.calls_of(arm, count), self.device.synchronize, self.now
-
-        def sample():
-            calls[-1]()
-            synchronize()
-            begin = now()
-            for call in calls:
-                call()
-            synchronize()
+            run()
             return (now() - begin) * 1e6 / count
 
         return sample

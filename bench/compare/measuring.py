@@ -4,8 +4,8 @@ A round goes over all arms and back again (A B C C B A): an arm's sample is the 
 times, so a drift within the round is in every arm alike, and sample i of one arm belongs to
 sample i of another. Each round begins with the next arm (B C A A C B), so that each arm is as
 often first, last and behind itself as any other. A phase is a number of rounds; it is measured
-again, at most ATTEMPTS times in all, when the control (the same kernel, compiled separately)
-differs from Croft by more than STABLE, or the clock moved. Every attempt is kept.
+again, at most ATTEMPTS times in all, when the control (the same text, by a kernel object of its
+own) differs from Croft by more than STABLE, or the clock moved. Every attempt is kept.
 """
 import dataclasses
 import math
