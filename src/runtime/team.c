@@ -1,15 +1,20 @@
 /* The team: see the header for how ranges are shared out.
  *
- * Waking. The caller puts a pointer to the job, then a new `signal` = (number of the run << 16) |
- * participants, then rings: a futex on `bell`, only when somebody sleeps. A worker that the signal
- * does not name as participant touches nothing of the job, so the job can live on the caller's
- * stack: the caller leaves only after every participant has counted itself out of `working`.
+ * Waking. The caller puts a pointer to the job, opens the gate, puts a new `signal` = (number of the
+ * run << 16) | participants, then rings: a futex on `bell`, only when somebody sleeps. A worker
+ * touches a job only between its way through the open gate and counting itself out, so the job can
+ * live on the caller's stack. When nothing is left to take, the caller closes the gate, and waits
+ * for those who came through it: one that wakes late is not waited for.
  *
- *     caller: job, signal, bell+1, wake      worker: spin on signal ~10 us, else sleep on bell
- *     caller: its share, then waits          worker: its share, working-1, the last one wakes
+ *     caller: job, gate, signal, bell+1, wake    worker: spin on signal ~10 us, else sleep on bell
+ *     caller: its share, closes, waits           worker: gate+1, its share, left+1, wakes
  *
  * Sleeping is announced before the last look at the word slept on, and both sides use sequentially
  * consistent order, so one of the two sees the other.
+ *
+ * Crowding. A system that wakes a thread where its waker runs keeps the two on one processor: each
+ * spins, sleeps and wakes the other, and no two work at a time. A worker that woke on the caller's
+ * processor is from then on kept off whatever processor the caller wakes it from.
  *
  * Fork. `owner` is 0 or the process that runs a job. A child finds another process's number there
  * or in `started_by` and takes the team over as if no thread had been started.
@@ -31,6 +36,8 @@
 
 enum { CACHE_LINE = 64, SPIN_NS = 10000, PIECES_PER_BLOCK = 8, STOP = 0xffff };
 
+static const uint32_t gate_closed = UINT32_C(1) << 31;
+
 typedef struct job_cursor {
     alignas(CACHE_LINE) _Atomic uint64_t taken; /* of the block, from its front */
 } job_cursor;
@@ -48,6 +55,11 @@ typedef struct team_worker {
     runtime_team *team;
     int index;
     pthread_t thread;
+    pid_t id;            /* of the system; read once `crowds` was set */
+    _Atomic bool crowds; /* it woke on its waker's processor */
+    int kept_off;        /* the processor that it may not use; -1: none */
+    cpu_set_t allowed;   /* what the host lets it use */
+    cpu_set_t given;     /* what it was left of that */
 } team_worker;
 
 struct runtime_team {
@@ -61,9 +73,11 @@ struct runtime_team {
     _Atomic uint64_t signal;
     _Atomic uint32_t bell;
     _Atomic uint32_t sleepers;
+    _Atomic int waker_processor; /* where the last ring for sleepers came from */
     team_job *_Atomic job;
-    char apart[CACHE_LINE]; /* counting out does not disturb those that spin on the signal */
-    _Atomic uint32_t working;
+    char apart[CACHE_LINE]; /* counting in and out does not disturb those that spin on the signal */
+    _Atomic uint32_t gate;  /* who came in, and whether it is closed */
+    _Atomic uint32_t left;
     _Atomic uint32_t caller_sleeps;
     team_worker workers[RUNTIME_TEAM_LIMIT];
 };
@@ -92,8 +106,41 @@ static void relax(void) {
 #endif
 }
 
+/* ---- placement ---- */
+
+/* Of what it may use, all processors but one; nothing where there is no other. A mask that is not
+ * the one given here is the host's, and stands for what it may use. */
+static void keep_off(team_worker *worker, int processor) {
+    cpu_set_t now, others;
+    if (sched_getaffinity(worker->id, sizeof now, &now) != 0)
+        return;
+    if (!CPU_EQUAL(&now, &worker->given))
+        worker->allowed = now;
+    others = worker->allowed;
+    CPU_CLR((size_t)processor, &others);
+    if (CPU_COUNT(&others) == 0 || sched_setaffinity(worker->id, sizeof others, &others) != 0)
+        return;
+    worker->given = others;
+    worker->kept_off = processor;
+}
+
+/* Before the caller wakes them: it may have moved. */
+static void keep_crowding_workers_off(runtime_team *team) {
+    int processor = sched_getcpu();
+    atomic_store(&team->waker_processor, processor);
+    for (int i = 1; i < team->started && processor >= 0; i++) {
+        team_worker *worker = &team->workers[i];
+        bool crowds = atomic_exchange(&worker->crowds, false);
+        if (crowds || (worker->kept_off >= 0 && worker->kept_off != processor))
+            keep_off(worker, processor);
+    }
+}
+
+/* ---- signals ---- */
+
 /* The next signal after `seen`: spins, then sleeps. */
-static uint64_t await_signal(runtime_team *team, uint64_t seen) {
+static uint64_t await_signal(team_worker *self, uint64_t seen) {
+    runtime_team *team = self->team;
     int64_t start = now_ns();
     uint64_t signal;
     do {
@@ -113,29 +160,37 @@ static uint64_t await_signal(runtime_team *team, uint64_t seen) {
         atomic_fetch_sub(&team->sleepers, 1);
         if (signal != seen)
             return signal;
+        if (sched_getcpu() == atomic_load(&team->waker_processor))
+            atomic_store(&self->crowds, true);
     }
 }
 
+/* Closes the gate; returns when all who came in have left. */
 static void await_workers(runtime_team *team) {
+    uint32_t entered = atomic_fetch_or(&team->gate, gate_closed);
+    if (atomic_load_explicit(&team->left, memory_order_acquire) == entered)
+        return;
     int64_t start = now_ns();
     do {
         for (int i = 0; i < 32; i++) {
-            if (atomic_load_explicit(&team->working, memory_order_acquire) == 0)
+            if (atomic_load_explicit(&team->left, memory_order_acquire) == entered)
                 return;
             relax();
         }
     } while (now_ns() - start < SPIN_NS);
     atomic_store(&team->caller_sleeps, 1);
-    for (uint32_t working; (working = atomic_load(&team->working)) != 0;)
-        futex_wait(&team->working, working);
+    for (uint32_t left; (left = atomic_load(&team->left)) != entered;)
+        futex_wait(&team->left, left);
     atomic_store(&team->caller_sleeps, 0);
 }
 
 static void ring(runtime_team *team, uint64_t signal) {
     atomic_store(&team->signal, signal);
     atomic_fetch_add(&team->bell, 1);
-    if (atomic_load(&team->sleepers) != 0)
+    if (atomic_load(&team->sleepers) != 0) {
+        keep_crowding_workers_off(team);
         futex_wake(&team->bell, INT_MAX);
+    }
 }
 
 /* ---- sharing out ---- */
@@ -179,20 +234,29 @@ static void job_init(team_job *job, int64_t count, int64_t grain, int participan
 
 /* ---- threads ---- */
 
+/* The run that is open, which may be a later one than was signalled, unless there is none. */
+static void take_part(runtime_team *team, int worker) {
+    if ((atomic_fetch_add(&team->gate, 1) & gate_closed) != 0)
+        return;
+    team_job *job = atomic_load(&team->job);
+    if (worker < job->participants)
+        work(job, worker);
+    atomic_fetch_add(&team->left, 1);
+    if (atomic_load(&team->caller_sleeps) != 0)
+        futex_wake(&team->left, 1);
+}
+
 static void *worker_main(void *argument) {
     team_worker *self = argument;
-    runtime_team *team = self->team;
     uint64_t signal = 0;
+    self->id = gettid();
     for (;;) {
-        signal = await_signal(team, signal);
+        signal = await_signal(self, signal);
         uint64_t participants = signal & 0xffff;
         if (participants == STOP)
             return NULL;
-        if ((uint64_t)self->index >= participants)
-            continue;
-        work(atomic_load(&team->job), self->index);
-        if (atomic_fetch_sub(&team->working, 1) == 1 && atomic_load(&team->caller_sleeps) != 0)
-            futex_wake(&team->working, 1);
+        if ((uint64_t)self->index < participants)
+            take_part(self->team, self->index);
     }
 }
 
@@ -207,6 +271,9 @@ static void start_threads(runtime_team *team) {
         team_worker *worker = &team->workers[i];
         worker->team = team;
         worker->index = i;
+        atomic_store(&worker->crowds, false);
+        worker->kept_off = -1;
+        CPU_ZERO(&worker->given);
         if (pthread_create(&worker->thread, NULL, worker_main, worker) != 0)
             break;
         team->started = i + 1;
@@ -220,7 +287,8 @@ static void forget_threads(runtime_team *team) {
     atomic_store(&team->signal, 0);
     atomic_store(&team->bell, 0);
     atomic_store(&team->sleepers, 0);
-    atomic_store(&team->working, 0);
+    atomic_store(&team->gate, gate_closed);
+    atomic_store(&team->left, 0);
     atomic_store(&team->caller_sleeps, 0);
 }
 
@@ -239,7 +307,8 @@ static bool take_team(runtime_team *team, int32_t process) {
 static void run_on_team(runtime_team *team, team_job *job) {
     uint64_t number = (atomic_load(&team->signal) >> 16) + 1;
     atomic_store(&team->job, job);
-    atomic_store(&team->working, (uint32_t)job->participants - 1);
+    atomic_store(&team->left, 0);
+    atomic_store(&team->gate, 0);
     ring(team, number << 16 | (uint64_t)job->participants);
     work(job, 0);
     await_workers(team);
@@ -266,7 +335,9 @@ runtime_team *runtime_team_create(base_allocator allocator, const runtime_team_c
     *team = (runtime_team){.allocator = allocator,
                            .parallel_for = config->parallel_for,
                            .context = config->context,
-                           .size = config->threads > 0 ? config->threads : count_processors()};
+                           .size = config->threads > 0 ? config->threads : count_processors(),
+                           .gate = gate_closed,
+                           .waker_processor = -1};
     if (team->size > RUNTIME_TEAM_LIMIT)
         team->size = RUNTIME_TEAM_LIMIT;
     return team;

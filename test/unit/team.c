@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -181,6 +182,7 @@ typedef struct meeting {
     _Atomic int present;
     _Atomic int met;
     _Atomic int open_to_signals;
+    _Atomic int processor; /* of the thread that is not the caller */
     pthread_t caller;
 } meeting;
 
@@ -191,6 +193,8 @@ static void meeting_body(void *state, int64_t begin, int64_t end, int worker) {
     pthread_sigmask(SIG_SETMASK, NULL, &mask);
     if (!pthread_equal(pthread_self(), m->caller) && !sigismember(&mask, SIGUSR1))
         atomic_fetch_add(&m->open_to_signals, 1);
+    if (!pthread_equal(pthread_self(), m->caller))
+        atomic_store(&m->processor, sched_getcpu());
     atomic_fetch_add(&m->present, (int)(end - begin));
     time_t limit = time(NULL) + 20;
     while (atomic_load(&m->present) < 2 && time(NULL) < limit)
@@ -210,6 +214,66 @@ static void pieces_run_at_the_same_time_with_signals_blocked(void **state) {
     runtime_team *team = team_new(2);
     for (int i = 0; i < 100; i++)
         assert_true(two_threads_meet(team));
+    runtime_team_destroy(team);
+}
+
+/* Of all threads of this process. */
+static void set_processors(const cpu_set_t *set) {
+    DIR *directory = opendir("/proc/self/task");
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        if (entry->d_name[0] != '.')
+            sched_setaffinity(atoi(entry->d_name), sizeof *set, set);
+    closedir(directory);
+}
+
+static void threads_do_not_stay_on_the_callers_processor(void **state) {
+    (void)state;
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2)
+        skip();
+    int own = sched_getcpu();
+    CPU_ZERO(&one);
+    CPU_SET((size_t)own, &one);
+    runtime_team *team = team_new(2);
+    assert_true(two_threads_meet(team));
+    set_processors(&one);
+    assert_true(two_threads_meet(team));
+    set_processors(&all);
+    sched_setaffinity(0, sizeof one, &one);
+    int apart = 0;
+    for (int i = 0; i < 200; i++) {
+        meeting m = {.caller = pthread_self()};
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* they fall asleep */
+        runtime_team_run(team, 2, 1, meeting_body, &m);
+        assert_int_equal(m.met, 2);
+        apart += m.processor != own;
+    }
+    sched_setaffinity(0, sizeof all, &all);
+    assert_true(apart > 100);
+    runtime_team_destroy(team);
+}
+
+/* The host has left the threads one processor: they stay there. */
+static void threads_stay_where_the_host_put_them(void **state) {
+    (void)state;
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    int own = sched_getcpu();
+    CPU_ZERO(&one);
+    CPU_SET((size_t)own, &one);
+    runtime_team *team = team_new(2);
+    assert_true(two_threads_meet(team));
+    set_processors(&one);
+    for (int i = 0; i < 50; i++) {
+        meeting m = {.caller = pthread_self()};
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        runtime_team_run(team, 2, 1, meeting_body, &m);
+        assert_int_equal(m.met, 2);
+        assert_int_equal(m.processor, own);
+    }
+    set_processors(&all);
     runtime_team_destroy(team);
 }
 
@@ -367,6 +431,8 @@ int main(void) {
         cmocka_unit_test(many_short_runs_neither_hang_nor_lose_work),
         cmocka_unit_test(idle_threads_sleep),
         cmocka_unit_test(pieces_run_at_the_same_time_with_signals_blocked),
+        cmocka_unit_test(threads_do_not_stay_on_the_callers_processor),
+        cmocka_unit_test(threads_stay_where_the_host_put_them),
         cmocka_unit_test(a_child_starts_threads_of_its_own),
         cmocka_unit_test(a_child_forked_during_a_run_can_run),
         cmocka_unit_test(a_run_that_finds_the_team_busy_works_alone),
