@@ -4,11 +4,16 @@
 
 Croft (the Python call, an identical second process as control, a bound call and a loop of C),
 PyTorch eager and compiled, ONNX Runtime, JAX, hand-written kernels and the roofs of memory. Each
-arm is a process of its own (cpu_arm.py) that sleeps while another runs: the driver tells one to
-make its calls, waits GAP_S, tells the next; A B C, then C B A. Spinning at the ends of parallel
-regions is off (NO_SPINNING), so that no arm's workers run while another is timed; --spin leaves it
-on and stops all processes but one instead. Steal time and a fixed piece of work are noted in each
-round. All peers have to be there. Raw samples go to DIR/raw.jsonl (raw.py); report.py makes tables.
+arm is a process of its own (cpu_arm.py) that is stopped while another runs: the driver lets one
+make its calls, stops it, waits GAP_S, lets the next; A B C, then C B A. So workers may spin at the
+ends of parallel regions as they do by themselves, and none runs while another arm is timed.
+--passive turns spinning off (NO_SPINNING) and stops nobody: calls of peers then wait for their
+workers to wake. In every arm the threads that work are put on a processor each (cpu_arm.py).
+
+What shares the cores with us comes and goes in tens of milliseconds, so rounds are short and many:
+until the intervals of the medians are narrow (is_settled), or CASE_S is over. Steal time and two
+fixed pieces of work are noted in each round. All peers have to be there. Raw samples go to
+DIR/raw.jsonl (raw.py); report.py makes tables.
 """
 import argparse
 import fnmatch
@@ -25,16 +30,18 @@ import sys
 import tempfile
 import time
 
-from . import cases, cpu_native, cpu_problem, raw, report
+from . import cases, cpu_native, cpu_problem, gates, raw, report
 from .gates import COHORTS
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 THREADS = 2
-GAP_S = 0.020
-ROUND_US = 4000.0       # of an arm's timed calls in a round
-ROUNDS = (7, 15)        # the fewest and the most; few where a round takes long
-CASE_S = 9.0            # what the rounds of one attempt should take
+GAP_S = 0.001
+ROUND_US = 1500.0       # of an arm's timed calls in a round
+ROUNDS = (7, 400)       # the fewest and the most; few where a round takes long
+CASE_S = 8.0            # what the rounds of one attempt may take
+SETTLED = 0.02          # half the interval of a peer's median, in parts of it
+SETTLED_CONTROL = 0.008
 ATTEMPTS = 3
 BUDGET_S = 480
 LOAD_LIMIT_S = 300.0
@@ -136,6 +143,19 @@ class Timed:
         return time_us
 
 
+def is_settled(arms):
+    """Whether the medians of the ratios are known well enough: the control's, and the peers'."""
+    figures = report.attempt_figures({"arms": arms})
+    for name in ("control", *gates.PEERS["cpu"]):
+        if name not in figures:
+            continue
+        low, high = report.interval(report.each_ratio({"arms": arms}, "croft", name))
+        most = SETTLED_CONTROL if name == "control" else SETTLED
+        if (high - low) / 2 > most * figures[name]["median"]:
+            return False
+    return True
+
+
 def stolen_ms(processors):
     """Time that the hypervisor gave to others, of these processors, since the start."""
     ticks = 0
@@ -183,10 +203,11 @@ def environment_of(options, processors):
     files = [HERE / name for name in ("cpu.py", "cpu_arm.py", "cpu_native.py", "cpu_onnx.py",
                                       "cpu_problem.py", "cpu_roof.c", "cases.py", "peer_rows.py")]
     notes = [f"{THREADS} threads on processors {processors}; "
-             + ("spinning left on, other processes stopped" if options.spin else
+             + ("workers spin as by themselves, other processes are stopped" if options.spin else
                 "spinning off: " + " ".join(f"{a}={b}" for a, b in NO_SPINNING.items())),
              "JAX takes no output: each call makes one, of memory that the process kept",
-             f"{GAP_S * 1e3:.0f} ms between arms; every round begins with untimed calls"]
+             f"{GAP_S * 1e3:.0f} ms between arms; every round begins with untimed calls",
+             "of each arm the threads that work most have a processor each"]
     record = {"record": "environment", "format": raw.FORMAT, "device_kind": "cpu",
               "device": "cpu " + first_line("/proc/cpuinfo", "model name")
                         + f", {THREADS} of {os.cpu_count()} processors",
@@ -265,8 +286,9 @@ class Bench:
             bound = ROW_ULPS["f32" if case["dtype"] == "f32" else case["dtype"]]
             record.update({key: answer[key] for key in ("error_ulp", "error_row_ulp")},
                           error_bound=bound)
-            if answer.get("plan"):
-                record["plan"] = answer["plan"]
+            for key in ("plan", "placed"):
+                if answer.get(key):
+                    record[key] = answer[key]
             if not answer["error_row_ulp"] <= bound:
                 record.update(status="failed", why=f"wrong: {answer['error_row_ulp']:.3g} ulp of "
                               "the row's largest result", error_ulp=None, error_row_ulp=None)
@@ -290,21 +312,27 @@ class Bench:
 
     def attempt(self, case, timed, rounds, number):
         arms = {one.name: [] for one in timed}
-        faults = {one.name: [] for one in timed}
-        steal, work = [], []
+        faults, between = ({one.name: [] for one in timed} for _ in range(2))
+        steal, work, wide = [], [], []
         for index in range(rounds):
             before = stolen_ms(self.processors)
             work.append(round(self.native.fixed_work_us(), 3))
+            wide.append(round(self.native.wide_work_us(), 3))
             for one in timed if index % 4 in (0, 3) else reversed(timed):
                 time.sleep(GAP_S)
                 answer = one.round()
                 arms[one.name].append(answer["us"])
                 faults[one.name].append(answer["faults"])
+                between[one.name].append(round(answer.get("between_us", 0.0), 1))
             steal.append(stolen_ms(self.processors) - before)
+            if not self.options.rounds and index + 1 >= ROUNDS[0] and index % 4 == 3 and \
+                    is_settled(arms):
+                break
         return {"record": "samples", "case": case["id"], "phase": "wall", "attempt": number,
                 "order": "forwards, backwards, backwards, forwards: " + " ".join(arms),
                 "launches": {one.name: one.calls for one in timed}, "unit": "us", "arms": arms,
-                "steal_ms": steal, "fixed_work_us": work,
+                "steal_ms": steal, "fixed_work_us": work, "wide_work_us": wide,
+                "between_us": {name: statistics.median(many) for name, many in between.items()},
                 "faults": {name: counts for name, counts in faults.items() if any(counts)}}
 
     def measure(self, case):
@@ -382,7 +410,7 @@ def run_cases(bench, options, writer, wanted, begin):
 def filled(options):
     """The options with defaults for what another parser does not have."""
     defaults = {"tier": "base", "dtype": None, "seed": 1, "budget": None, "resume": False,
-                "rounds": 0, "spin": False, "plant": 0.0, "operators": None, "shapes": None,
+                "rounds": 0, "spin": True, "plant": 0.0, "operators": None, "shapes": None,
                 "cpus": None, "command": " ".join(sys.argv)}
     for name, value in defaults.items():
         if getattr(options, name, None) is None:
@@ -459,8 +487,8 @@ def parser():
     add("--rounds", type=int, metavar="N", help="of each attempt, instead of 7 to 15")
     add("--seed", type=int, default=1, help="of the inputs")
     add("--cpus", metavar="A,B", help="the processors; without it the first two of this process")
-    add("--spin", action="store_true",
-        help="leaves spinning on; processes that are not timed are stopped")
+    add("--passive", dest="spin", action="store_false",
+        help="workers do not spin, and no process is stopped")
     add("--plant", type=float, default=0.0, metavar="FACTOR",
         help="makes Croft's arm so many times slower, to show that it is seen (1.10)")
     return result

@@ -6,11 +6,14 @@
 A command and its answer are a line of JSON each (cpu.py sends them):
 
     {"do": "load", "case": {...}, "folder": F}  -> {"error_ulp", "error_row_ulp", "call_us", "plan"}
-    {"do": "round", "calls": 40}                -> {"us": 12.5, "faults": 0}      a call, over 40
+    {"do": "round", "calls": 40}                -> {"us": 12.5, "faults": 0, "between_us": 60}
     {"do": "drop"}                              -> {}
     what goes wrong                             -> {"failed": "why"}
 
-Between commands it sleeps in a read. A round begins with untimed calls (LEAD_S), which wake its
+`us` is of a call, over 40; `between_us` the processor time that the process used since its last
+round. Between commands it sleeps in a read. A kernel may wake a thread beside its waker and leave
+both on one processor, so after loading the threads that worked most are put on a processor each, in
+every arm alike (place). A round begins with untimed calls (LEAD_S), which wake its
 threads. Inputs are read from files of the folder into memory of the process; `exact`, the result in
 float64, stays a mapped file. Outputs are the arm's own and have been written before any round.
 """
@@ -32,12 +35,47 @@ from cpu_problem import numpy_type  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LEAD_S = 0.001
+PLACED_S = 0.030     # of calls, in which threads show that they work
+PLACED_PART = 0.05   # of all processor time: less is no work
 HUGE = 1 << 21
 OPERANDS = {"sum": ["x"], "softmax": ["x"], "rmsnorm": ["x", "weight"],
             "layernorm": ["x", "weight", "bias"],
             "residual_layernorm": ["x", "residual", "weight", "bias"],
             "cross_entropy": ["x", "label"]}
 REDUCED = ("sum", "cross_entropy")
+
+
+def thread_times():
+    """Nanoseconds of processor time of each thread of this process."""
+    times = {}
+    for name in os.listdir("/proc/self/task"):
+        try:  # clock_gettime's number for the clock of a thread
+            times[int(name)] = time.clock_gettime_ns(~int(name) << 3 | 6)
+        except OSError:
+            pass  # has ended
+    return times
+
+
+def displace(processors):
+    """Lets all threads run on all processors again."""
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            os.sched_setaffinity(int(thread), processors)
+        except OSError:
+            pass  # has ended
+
+
+def place(call, processors):
+    """Puts the threads that work most in calls on a processor each; how many there are."""
+    before, end = thread_times(), time.perf_counter() + PLACED_S
+    while time.perf_counter() < end:
+        call()
+    used = {one: at - before.get(one, 0) for one, at in thread_times().items()}
+    least = PLACED_PART * sum(used.values())
+    working = sorted((one for one in used if used[one] > least), key=used.get, reverse=True)
+    for thread, processor in zip(working, processors):
+        os.sched_setaffinity(thread, {processor})
+    return min(len(working), len(processors))
 
 
 def aligned(shape, dtype):
@@ -355,10 +393,11 @@ class Session:
     """The state between commands."""
 
     def __init__(self, name, native):
-        self.arm, self.native = ARMS[name](native), native
+        self.arm, self.native, self.ended = ARMS[name](native), native, time.process_time()
 
     def load(self, command):
         problem = Problem(command["case"], command["folder"])
+        displace(self.native.processors)
         self.arm.load(problem)
         if not self.arm.checks:
             parts = {part: self.arm.run_part(part, 1) for part in self.arm.parts}
@@ -368,13 +407,21 @@ class Session:
             return answer
         self.arm.call()
         errors = problem.errors(self.native, self.arm.result())
+        placed = place(self.arm.call, self.native.processors)
         self.arm.lead()
         times = [self.arm.run(1) for _ in range(5)]
         gc.collect()
         return {"error_ulp": errors[0], "error_row_ulp": errors[1], "plan": self.arm.plan,
-                "call_us": sorted(times)[2], "parts": list(getattr(self.arm, "parts", ()))}
+                "placed": placed, "call_us": sorted(times)[2],
+                "parts": list(getattr(self.arm, "parts", ()))}
 
     def round(self, command):
+        between = (time.process_time() - self.ended) * 1e6
+        answer = {**self.timed(command), "between_us": between}
+        self.ended = time.process_time()
+        return answer
+
+    def timed(self, command):
         if not self.arm.checks:
             return {"us": self.arm.run_part(command["part"], command["calls"]), "faults": 0}
         self.arm.lead()

@@ -23,7 +23,7 @@ class Native:
     def __init__(self, path, processors):
         self.path = path
         self.library = ctypes.CDLL(str(path))
-        for name in ("roof_run", "hand_run", "launch_run", "fixed_work"):
+        for name in ("roof_run", "hand_run", "launch_run", "fixed_work", "wide_work"):
             getattr(self.library, name).restype = ctypes.c_double
         self.processors = processors
 
@@ -62,6 +62,9 @@ class Native:
 
     def fixed_work_us(self):
         return self.library.fixed_work() * 1e-3
+
+    def wide_work_us(self):
+        return self.library.wide_work() * 1e-3
 
     def ulp_errors(self, address, exact, rows, width, dtype):
         errors = (ctypes.c_double * 2)()

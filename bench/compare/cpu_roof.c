@@ -261,6 +261,18 @@ double fixed_work(void) {
     return now_ns() - begin;
 }
 
+/* Six chains of integers side by side, in ns: what shares the core takes issue slots from it, where
+ * it takes nothing from a single chain. */
+double wide_work(void) {
+    uint64_t a = 1, b = 2, c = 3, d = 4, e = 5, f = 6;
+    double begin = now_ns();
+    for (uint64_t i = 0; i < 100000; i++) {
+        a += i, b ^= i, c += i, d ^= i, e += i, f ^= i;
+        __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+    }
+    return now_ns() - begin;
+}
+
 /* ---- errors ---- */
 
 /* How many units in the last place of a number of this size make 1, in a type of `precision` bits:

@@ -126,12 +126,25 @@ def read_records(path):
 
 # ---- figures ----
 
+def each_ratio(samples, arm, against):
+    """against / arm of each round."""
+    return [b / a for a, b in zip(samples["arms"][arm], samples["arms"][against])]
+
+
+def interval(values):
+    """In which the median of more of the same lies, 19 times of 20: two of the values."""
+    ordered = sorted(values)
+    away = 0.98 * math.sqrt(len(ordered))
+    low = max(0, math.floor(len(ordered) / 2 - away))
+    return ordered[low], ordered[-1 - low]
+
+
 def ratio(samples, arm, against):
     """Median, least and greatest of against / arm over the rounds; None where one has none."""
     own, other = samples["arms"].get(arm), samples["arms"].get(against)
     if not own or not other:
         return None
-    each = [b / a for a, b in zip(own, other)]
+    each = each_ratio(samples, arm, against)
     return {"median": statistics.median(each), "least": min(each), "greatest": max(each)}
 
 
@@ -493,6 +506,13 @@ def noise_lines(run):
         middle = statistics.median(work)
         lines.append(f"fixed work: {middle:.1f} us, from {min(work) / middle:.3f} to "
                      f"{max(work) / middle:.3f} of it")
+        wide = [value for many in run.samples.values() for record in many
+                for value in record.get("wide_work_us", [])]
+        if wide:
+            tenths = statistics.quantiles(wide, n=10) if len(wide) > 1 else wide * 9
+            lines.append(f"fixed work of several chains, which a busy sibling of the core slows: "
+                         f"{statistics.median(wide):.1f} us, tenths {tenths[0]:.1f} to "
+                         f"{tenths[-1]:.1f}")
         steal = [sum(record.get("steal_ms", [])) for many in run.samples.values()
                  for record in many]
         lines.append(f"stolen by other machines: {sum(steal):.0f} ms in all")

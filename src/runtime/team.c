@@ -1,12 +1,12 @@
 /* The team: see the header for how ranges are shared out.
  *
- * Waking. The caller puts a pointer to the job, opens the gate, puts a new `signal` = (number of the
- * run << 16) | participants, then rings: a futex on `bell`, only when somebody sleeps. A worker
+ * Waking. The caller puts a pointer to the job, opens the gate, puts a new `signal` = (number of
+ * the run << 16) | participants, then rings: a futex on `bell`, only when somebody sleeps. A worker
  * touches a job only between its way through the open gate and counting itself out, so the job can
  * live on the caller's stack. When nothing is left to take, the caller closes the gate, and waits
  * for those who came through it: one that wakes late is not waited for.
  *
- *     caller: job, gate, signal, bell+1, wake    worker: spin on signal ~10 us, else sleep on bell
+ *     caller: job, gate, signal, bell+1, wake    worker: spin on signal ~50 us, else sleep on bell
  *     caller: its share, closes, waits           worker: gate+1, its share, left+1, wakes
  *
  * Sleeping is announced before the last look at the word slept on, and both sides use sequentially
@@ -34,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CACHE_LINE = 64, SPIN_NS = 10000, PIECES_PER_BLOCK = 8, STOP = 0xffff };
+enum { CACHE_LINE = 64, SPIN_NS = 50000, PIECES_PER_BLOCK = 8, STOP = 0xffff };
 
 static const uint32_t gate_closed = UINT32_C(1) << 31;
 
