@@ -1,7 +1,7 @@
 /* Answers of `croft emit`: the text or the files that have it, and what a launch of it takes.
  *
- *     "entries": [{"name": "croft_softmax", "threads": 64, "cluster": 1, "scratch_bytes": 0,
- *                  "workspace_bytes": null, "groups": "R"}]
+ *     "entries": [{"name": "croft_softmax", "threads": 64, "cluster": 1, "overlaps": true,
+ *                  "scratch_bytes": 0, "workspace_bytes": null, "groups": "R"}]
  *     "pointers": [{"name": "x", "mode": "in", "dtype": "f32", "shape": ["R", "N"]}, ...]
  *     "words": [{"kind": "size", "of": "R", "dimension": null}, ...]
  *
@@ -36,6 +36,7 @@ static void write_entries(base_json *json, const compile_result *compiled) {
         base_json_string(json, "name", code->entry);
         base_json_integer(json, "threads", code->threads);
         base_json_integer(json, "cluster", code->module->cluster > 1 ? code->module->cluster : 1);
+        base_json_bool(json, "overlaps", compiled->overlaps);
         base_json_integer(json, "scratch_bytes", code->scratch_bytes);
         write_extent(json, "workspace_bytes", code->module, code->workspace);
         write_extent(json, "groups", code->module, code->module->groups);

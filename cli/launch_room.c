@@ -71,6 +71,7 @@ int cli_launch_choose(const cli_launch *launch, cli_launch_room *room) {
                                         .flags = room->flags.list,
                                         .threads = job->compiled.threads,
                                         .cluster = job->compiled.module->cluster,
+                                        .overlaps = job->compiled.overlaps,
                                         .pointer_count = pointer_count(launch),
                                         .word_count = (int)room->word_count,
                                         .scratch_bytes = job->compiled.scratch_bytes,

@@ -191,6 +191,7 @@ static croft_status load_module(api_call *call, croft_kernel *kernel, api_varian
                                  .flags = flags.list,
                                  .threads = compiled->threads,
                                  .cluster = compiled->module->cluster,
+                                 .overlaps = compiled->overlaps,
                                  .pointer_count = ir_module_pointer_count(compiled->module),
                                  .word_count = (int)ir_module_word_count(compiled->module),
                                  .scratch_bytes = compiled->scratch_bytes,

@@ -203,6 +203,7 @@ static bool compile_source(const compile_request *request, compile_result *resul
     result->source_text = sources[0].text;
     result->entry = sources[0].entry;
     result->threads = sources[0].threads;
+    result->overlaps = sources[0].overlaps;
     result->scratch_bytes = sources[0].scratch_bytes;
     result->workspace = sources[0].workspace;
     return true;

@@ -98,6 +98,7 @@ typedef struct compile_result {
     const char *source_text;
     const char *entry;
     int threads;                    /* as in target_source */
+    bool overlaps;                  /* as in target_source; of all launches alike */
     int64_t scratch_bytes;          /* as in target_source */
     const layout_extent *workspace; /* as in target_source */
     /* From COMPILE_TO_MAPPED on: the launches, in the order in which they run, each after the one

@@ -195,6 +195,7 @@ static const machine machines[] = {
      .lanes_are_threads = true,
      .row_subgroups = 8,
      .native_math = true,
+     .launches_overlap = true,
      .scratch_bytes = KIB(227),
      .costs = {.shuffle = 1,
                .select = 0.5,

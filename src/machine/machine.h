@@ -40,6 +40,7 @@ typedef struct machine {
     bool lanes_are_threads;
     int row_subgroups;     /* subgroups of a group that run side by side, for one row at most */
     bool native_math;      /* its target has the native forms of ir/native.def */
+    bool launches_overlap; /* a launch may start while those in front of it end, and wait itself */
     int64_t scratch_bytes; /* scratch that one group can have */
     layout_costs costs;    /* of moving values between lanes */
     machine_capacity capacity;

@@ -18,8 +18,9 @@ static void key_add_entry(char *key, size_t *size, const runtime_entry *entry) {
 
 size_t runtime_artifact_key(char *key, const runtime_artifact *artifact) {
     size_t size = 0;
-    int64_t numbers[] = {(int64_t)artifact->length, artifact->pointer_count, artifact->word_count,
-                         artifact->allow_spills, artifact->behind_count};
+    int64_t numbers[] = {(int64_t)artifact->length, artifact->pointer_count,
+                         artifact->word_count,      artifact->allow_spills,
+                         artifact->overlaps,        artifact->behind_count};
     runtime_entry first = {.name = artifact->entry,
                            .threads = artifact->threads,
                            .cluster = artifact->cluster,

@@ -44,7 +44,7 @@ enum {
 };
 
 typedef struct cuda_launch_attribute {
-    uint32_t kind; /* 4: cluster */
+    uint32_t kind;
     uint32_t unused;
     uint32_t value[16];
 } cuda_launch_attribute;
@@ -112,7 +112,7 @@ typedef struct cuda_pool_config {
          (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,     \
           unsigned block_y, unsigned block_z, unsigned scratch_bytes, void *stream,                \
           void **parameters, void **extra))                                                        \
-    CALL(launch_cluster, "cuLaunchKernelEx",                                                       \
+    CALL(launch_with, "cuLaunchKernelEx",                                                          \
          (const cuda_launch_config *config, void *function, void **parameters, void **extra))
 
 /* What newer drivers have; NULL where it is missing. */
@@ -217,6 +217,7 @@ struct runtime_module {
     runtime_facts facts;
     int threads, cluster, pointer_count, word_count;
     int64_t scratch_bytes;
+    bool overlaps;
     uint64_t hash;
     size_t key_size;
     char key[]; /* everything that decides what is loaded */

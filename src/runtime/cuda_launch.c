@@ -10,6 +10,9 @@
  * order of the launch's stream: launches on several streams do not share one, none is freed while a
  * program runs, and the pool keeps what was given back.
  *
+ * A program that waits itself for the launches in front of its own is launched so that it may start
+ * while they end: its groups are in place when they have ended, which hides most of the launch.
+ *
  * Most launches are a single one that needs no workspace and fits into one grid, and what is done
  * for them is what the driver needs: a look at the current context, the arguments, one call.
  */
@@ -22,7 +25,11 @@
 #define WORKSPACE_LIMIT_BYTES (INT64_C(256) << 20)
 #define GRID_LIMIT            INT64_C(2147483647)
 
-enum { CLUSTER_ATTRIBUTE = 4, PLAIN_WORDS = 128 };
+/* Attributes of a launch, as the driver numbers them, and the first driver (12.3) that can have
+ * launches that overlap in a graph. */
+enum { CLUSTER_ATTRIBUTE = 4, OVERLAP_ATTRIBUTE = 6, ATTRIBUTES = 2, OVERLAP_DRIVER = 12030 };
+
+enum { PLAIN_WORDS = 128 };
 
 /* How many groups go at a time: a multiple of those that run together, at least that. */
 static int64_t groups_at_a_time(const runtime_module *module, runtime_size size) {
@@ -128,20 +135,28 @@ static void pack_arguments(const launch_state *state, cuda_address workspace) {
     state->arguments[pointers + words] = workspace;
 }
 
-static runtime_status launch_cluster(const launch_state *state, int64_t groups, void **parameters,
-                                     runtime_report *report) {
+static bool overlaps(const launch_state *state) {
+    return state->module->overlaps && state->cuda->driver.number >= OVERLAP_DRIVER;
+}
+
+static runtime_status launch_with(const launch_state *state, int64_t groups, void **parameters,
+                                  runtime_report *report) {
     const runtime_module *module = state->module;
-    cuda_launch_attribute cluster = {.kind = CLUSTER_ATTRIBUTE,
-                                     .value = {(uint32_t)module->cluster, 1, 1}};
+    cuda_launch_attribute attributes[ATTRIBUTES];
     cuda_launch_config config = {.grid = {(uint32_t)groups, 1, 1},
                                  .block = {(uint32_t)module->threads, 1, 1},
                                  .scratch_bytes = (uint32_t)module->scratch_bytes,
                                  .stream = state->stream,
-                                 .attributes = &cluster,
-                                 .attribute_count = 1};
+                                 .attributes = attributes};
+    if (module->cluster > 1)
+        attributes[config.attribute_count++] = (cuda_launch_attribute){
+            .kind = CLUSTER_ATTRIBUTE, .value = {(uint32_t)module->cluster, 1, 1}};
+    if (overlaps(state))
+        attributes[config.attribute_count++] =
+            (cuda_launch_attribute){.kind = OVERLAP_ATTRIBUTE, .value = {1}};
     return cuda_driver_status(
         &state->cuda->driver,
-        state->cuda->driver.launch_cluster(&config, module->function, parameters, NULL),
+        state->cuda->driver.launch_with(&config, module->function, parameters, NULL),
         "cuLaunchKernelEx", report);
 }
 
@@ -150,8 +165,8 @@ static runtime_status launch_part(const launch_state *state, int64_t first, int6
     const runtime_module *module = state->module;
     void *parameters[1] = {state->arguments};
     state->arguments[module->pointer_count + module->word_count + 1] = (uint64_t)first;
-    if (module->cluster > 1)
-        return launch_cluster(state, groups, parameters, report);
+    if (module->cluster > 1 || overlaps(state))
+        return launch_with(state, groups, parameters, report);
     return cuda_driver_status(&state->cuda->driver,
                               state->cuda->driver.launch(module->function, (unsigned)groups, 1, 1,
                                                          (unsigned)module->threads, 1, 1,

@@ -45,7 +45,8 @@ static bool add_behind(const cuda_device *cuda, runtime_module *module,
                                  .cluster = entry->cluster > 1 ? entry->cluster : 1,
                                  .pointer_count = artifact->pointer_count,
                                  .word_count = artifact->word_count,
-                                 .scratch_bytes = entry->scratch_bytes};
+                                 .scratch_bytes = entry->scratch_bytes,
+                                 .overlaps = artifact->overlaps};
         module = module->behind = made;
     }
     return true;
@@ -70,6 +71,7 @@ static runtime_module *module_new(const cuda_device *cuda, const runtime_artifac
                                .pointer_count = artifact->pointer_count,
                                .word_count = artifact->word_count,
                                .scratch_bytes = artifact->scratch_bytes,
+                               .overlaps = artifact->overlaps,
                                .key_size = size};
     runtime_artifact_key(module->key, artifact);
     module->hash = base_hash_bytes(BASE_HASH_START, module->key, size);

@@ -45,6 +45,7 @@ typedef struct runtime_artifact {
     /* Devices that start groups of threads; 0 for cpu. */
     int threads;                   /* of a group; for cuda whole subgroups */
     int cluster;                   /* groups that run together; 0 and 1: none */
+    bool overlaps;                 /* each of its launches waits itself for those in front */
     int pointer_count, word_count; /* of every launch */
     int64_t scratch_bytes;         /* of a group, beyond what the text itself declares */
     /* A dispatch of several launches: those behind the first, in the order in which they run, in

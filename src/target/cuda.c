@@ -178,6 +178,10 @@ static void cuda_head(const target_emitter *e, const char *entry, int threads, b
         base_text_format(out, "    if (threadIdx.x >= %d)\n        return;\n", e->module->lanes);
 }
 
+static const char *cuda_follow(const machine *on) {
+    return on->launches_overlap ? "follow_launches()" : NULL;
+}
+
 static void cuda_tensors(const target_emitter *e, const target_names *used, base_text *out) {
     int64_t pointer = 0;
     for (int i = 0; i < e->module->parameter_count; i++) {
@@ -310,6 +314,7 @@ static const target_gpu_spelling cuda_spelling = {
     .title = cuda_title,
     .shared = cuda_shared,
     .head = cuda_head,
+    .follow = cuda_follow,
     .tensors = cuda_tensors,
     .scratch = cuda_scratch,
     .shuffle = cuda_shuffle,

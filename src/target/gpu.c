@@ -181,6 +181,12 @@ static void declare_arguments(const target_emitter *e, const target_names *used,
     }
 }
 
+/* NULL where launches do not overlap. */
+static const char *follow_of(const target_emitter *e) {
+    const target_gpu_spelling *spelling = target_gpu_spelling_of(e);
+    return spelling->follow != NULL ? spelling->follow(e->machine) : NULL;
+}
+
 static void append_kernel(target_emitter *e, const char *entry, int threads, base_text *out) {
     const target_gpu_spelling *spelling = target_gpu_spelling_of(e);
     base_text arrays, numbers, arguments;
@@ -201,6 +207,8 @@ static void append_kernel(target_emitter *e, const char *entry, int threads, bas
     if (is_used(&used, e->group))
         base_text_format(out, "    const i64 %s = arguments.first + %s;\n", e->group,
                          spelling->block);
+    if (follow_of(e) != NULL)
+        base_text_format(out, "    %s;\n", follow_of(e));
     base_text_string(out, e->body.length > 0 ? e->body.bytes : "");
     base_text_string(out, "}\n");
 }
@@ -253,6 +261,7 @@ static target_source emit_kernel(target_gpu *gpu, base_text *out) {
     target_emit_body(e, 1);
     append_kernel(e, source.entry, source.threads, out);
     source.scratch_bytes = target_gpu_launch_scratch(e);
+    source.overlaps = follow_of(e) != NULL;
     return source;
 }
 

@@ -48,6 +48,9 @@ typedef struct target_gpu_spelling {
     void (*title)(const ir_module *module, int threads, const machine *machine, base_text *out);
     void (*shared)(const target_emitter *emitter, base_text *out);
     void (*head)(const target_emitter *emitter, const char *entry, int threads, base_text *out);
+    /* The call that waits for the launches in front, if launches of the machine overlap, else NULL;
+     * the function is NULL where none do. */
+    const char *(*follow)(const machine *machine);
     /* Declares the tensors that are used; NULL: the head has done so. */
     void (*tensors)(const target_emitter *emitter, const target_names *used, base_text *out);
     /* Declares `scratch`, so many bytes. */

@@ -15,6 +15,8 @@ typedef struct target_source {
                               the text itself declares */
     const layout_extent *workspace; /* the same targets: bytes of memory that each running group
                                        needs, in the module's extents; NULL: none */
+    bool overlaps; /* the same targets: the text waits for the launches in front of its own before
+                      it touches memory, so that its launch may start before they have ended */
 } target_source;
 
 typedef struct target {

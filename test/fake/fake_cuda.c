@@ -440,9 +440,11 @@ EXPORT int cuOccupancyMaxPotentialClusterSize(int *size, void *function, const v
 typedef struct launch_config {
     uint32_t grid[3], block[3], scratch_bytes;
     void *stream;
-    const uint32_t *attributes; /* 72 bytes each: kind, nothing, value */
+    const uint32_t *attributes; /* of so many words each: kind, nothing, value */
     uint32_t attribute_count;
 } launch_config;
+
+enum { ATTRIBUTE_WORDS = 18 };
 
 static int launch(const launch_config *config, void *function, void **parameters, void **extra) {
     if (fake_cuda.lost)
@@ -458,8 +460,11 @@ static int launch(const launch_config *config, void *function, void **parameters
                           .function = function};
     memcpy(launch.grid, config->grid, sizeof launch.grid);
     memcpy(launch.block, config->block, sizeof launch.block);
-    if (config->attribute_count == 1 && config->attributes[0] == 4)
-        launch.cluster = config->attributes[2];
+    for (uint32_t i = 0; i < config->attribute_count; i++) {
+        const uint32_t *attribute = config->attributes + i * ATTRIBUTE_WORDS;
+        rule(attribute[0] == 4 || attribute[0] == 6, "an unknown attribute of a launch");
+        *(attribute[0] == 4 ? &launch.cluster : &launch.overlaps) = attribute[2];
+    }
     rule(config->grid[0] % launch.cluster == 0, "groups are left over");
     memcpy(launch.arguments, parameters[0], 8 * (size_t)fake_cuda.argument_words);
     pthread_mutex_lock(&lock);

@@ -21,7 +21,7 @@
 enum { FAKE_LAUNCH_LIMIT = 64, FAKE_TEXT_LIMIT = 4096 };
 
 typedef struct fake_launch {
-    uint32_t grid[3], block[3], scratch_bytes, cluster;
+    uint32_t grid[3], block[3], scratch_bytes, cluster, overlaps;
     void *stream, *function;
     uint64_t arguments[32];
 } fake_launch;

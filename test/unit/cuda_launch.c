@@ -120,6 +120,29 @@ static void groups_that_run_together_are_not_cut_apart(void **state) {
     finish(f, module);
 }
 
+static void launches_overlap_where_program_and_driver_can(void **state) {
+    (void)state;
+    static const struct {
+        bool program;
+        int driver, cluster, want;
+    } rows[] = {{true, 13000, 0, 1},  {true, 12030, 0, 1}, {true, 12020, 0, 0},
+                {false, 13000, 0, 0}, {true, 13000, 4, 1}, {true, 12020, 4, 0}};
+    for (int i = 0; i < 6; i++) {
+        cuda_fixture *f = cuda_fixture_without_device();
+        f->fake->driver_version = rows[i].driver;
+        f->fake->nvrtc_major = 12;
+        f->fake->nvrtc_minor = 0;
+        assert_int_equal(cuda_fixture_create(f, NULL), RUNTIME_OK);
+        f->artifact.overlaps = rows[i].program;
+        f->artifact.cluster = rows[i].cluster;
+        runtime_module *module = load(f);
+        assert_int_equal(launch(f, module, 8, 0, NULL), RUNTIME_OK);
+        assert_int_equal(f->fake->launches[0].overlaps, rows[i].want);
+        assert_int_equal(f->fake->launches[0].cluster, rows[i].cluster > 1 ? rows[i].cluster : 1);
+        finish(f, module);
+    }
+}
+
 static void an_impossible_workspace_is_a_status(void **state) {
     (void)state;
     cuda_fixture *f = cuda_fixture_new();
@@ -276,6 +299,7 @@ int main(void) {
         cmocka_unit_test(a_callers_stream_is_used_and_not_waited_for),
         cmocka_unit_test(large_launches_are_cut),
         cmocka_unit_test(groups_that_run_together_are_not_cut_apart),
+        cmocka_unit_test(launches_overlap_where_program_and_driver_can),
         cmocka_unit_test(an_impossible_workspace_is_a_status),
         cmocka_unit_test(memory_goes_in_and_out),
         cmocka_unit_test(each_failing_call_is_a_status_and_nothing_leaks),

@@ -46,6 +46,7 @@ static inline void lockstep_replace(base_text *out, const char *text) {
     } lines[] = {
         {"asm volatile(\"ld.global.cs.", "r = *p;"},
         {"asm volatile(\"st.global.cs.", "*p = a;"},
+        {"asm volatile(\"griddepcontrol.wait;\\ngriddepcontrol.launch_dependents;", ";"},
     };
     while (*text != '\0') {
         for (size_t k = 0; k < sizeof lines / sizeof lines[0]; k++) {
@@ -64,6 +65,23 @@ static inline void lockstep_replace(base_text *out, const char *text) {
         } else {
             base_text_append(out, text++, 1);
         }
+    }
+}
+
+/* A kernel that is launched while others end waits for them before it touches memory: in front of
+ * the call there is no index but that of an argument, and nothing that a pointer leads to. */
+static inline void lockstep_waits_first(target_source source) {
+    static const char *const words[] = {"arguments.pointers[", "arguments.words[", "scratch["};
+    const char *at = strstr(strstr(source.text, source.entry), "{\n");
+    const char *end = strstr(at, "    follow_launches();\n");
+    assert_int_equal(source.overlaps, true);
+    assert_non_null(end);
+    for (; at < end; at++) {
+        for (int i = 0; i < 3; i++)
+            if (strncmp(at, words[i], strlen(words[i])) == 0)
+                at += strlen(words[i]);
+        if (*at == '[' || strncmp(at, "= *", 3) == 0 || strncmp(at, "load", 4) == 0)
+            fail_msg("memory is touched first:\n%s", source.text);
     }
 }
 
@@ -110,6 +128,7 @@ static inline bool lockstep_open(lockstep_kernel *kernel, base_arena *arena,
         return false;
     *kernel = (lockstep_kernel){.module = module,
                                 .source = target_emit(target_find("cuda"), arena, module, m)};
+    lockstep_waits_first(kernel->source);
     const char *text = lockstep_text(arena, kernel->source);
     runtime_compiler_config config = {.compiler = compiler, .extra_flags = extra};
     if (runtime_compiler_build(&config, text, strlen(text), NULL, &kernel->library, &report) !=
