@@ -235,6 +235,6 @@ def main(arguments):
     options = parse(arguments)
     try:
         return run_cuda(options, arguments)
-    except raw.Differs as error:
+    except raw.Refused as error:
         say(f"{options.out} is of another run: {error}")
         return 1

@@ -30,8 +30,9 @@ import sys
 import tempfile
 import time
 
-from . import cases, cpu_native, cpu_problem, gates, raw, report
+from . import cases, cpu_native, cpu_problem, figures, gates, raw, report
 from .gates import COHORTS
+from .run import Run
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -145,13 +146,13 @@ class Timed:
 
 def is_settled(arms):
     """Whether the medians of the ratios are known well enough: the control's, and the peers'."""
-    figures = report.attempt_figures({"arms": arms})
+    found = figures.attempt_figures({"arms": arms})
     for name in ("control", *gates.PEERS["cpu"]):
-        if name not in figures:
+        if name not in found:
             continue
-        low, high = report.interval(report.each_ratio({"arms": arms}, "croft", name))
+        low, high = figures.interval(figures.each_ratio({"arms": arms}, "croft", name))
         most = SETTLED_CONTROL if name == "control" else SETTLED
-        if (high - low) / 2 > most * figures[name]["median"]:
+        if (high - low) / 2 > most * found[name]["median"]:
             return False
     return True
 
@@ -355,8 +356,8 @@ class Bench:
         for number in range(1, ATTEMPTS + 1):
             samples = self.attempt(case, timed, rounds, number)
             records.append(samples)
-            ratios = report.attempt_figures(samples)
-            if self.options.plant or not report.is_unstable(ratios):
+            ratios = figures.attempt_figures(samples)
+            if self.options.plant or not figures.is_unstable(ratios):
                 break
         records.append({"record": "clock", "case": case["id"], "before": clock,
                         "after": first_line("/proc/cpuinfo", "cpu MHz"), "throttle": None})
@@ -371,13 +372,13 @@ def line_about(records):
     if not measured:
         return f"{case['id']:36s} not measured: {records[1]['why']}"
     samples = measured[-1]
-    ratios = report.attempt_figures(samples)
+    ratios = figures.attempt_figures(samples)
     words = " ".join(f"{name} {figure['median']:.2f}" for name, figure in ratios.items())
     failed = [one["arm"] for one in records if one["record"] == "arm" and one["status"] != "ok"]
     own = samples["arms"].get("croft")
     return (f"{case['id']:36s} " + (f"{statistics.median(own):9.2f} us  " if own else "FAILED  ")
             + words + (f"  failed: {' '.join(failed)}" if failed else "")
-            + ("  UNSTABLE" if report.is_unstable(ratios) else ""))
+            + ("  UNSTABLE" if figures.is_unstable(ratios) else ""))
 
 
 def cases_of(options):
@@ -448,7 +449,7 @@ def measure(options):
     except Lost as lost:
         print(f"compare: a failed run: {lost}", file=sys.stderr)
         return 2
-    except raw.Differs as error:
+    except raw.Refused as error:
         print(f"compare: {out} is of another run: {error}", file=sys.stderr)
         return 2
     finally:
@@ -458,7 +459,7 @@ def measure(options):
     report.write(out)
     if not complete:
         return 3
-    arms = report.Run(report.read_records(out / "raw.jsonl")).arms.values()
+    arms = Run(raw.read(out / "raw.jsonl")).arms.values()
     return 1 if any(map(is_failure, arms)) else 0
 
 

@@ -12,7 +12,8 @@ import math
 import statistics
 import time
 
-STABLE = (0.98, 1.02)
+from .gates import STABLE
+
 ATTEMPTS = 3
 REPLAY_US = 500.0        # a replay lasts at least so long, where a run does not say otherwise
 LEAST_LAUNCH_US = 1.0    # no kernel in a graph is faster

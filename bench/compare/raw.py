@@ -17,6 +17,7 @@
 
 Samples are never rewritten. Two runs are one (--resume, merge) only if SAME agrees.
 """
+import gzip
 import hashlib
 import json
 import os
@@ -27,8 +28,8 @@ SAME = ("format", "device", "driver", "versions", "sources", "plant")
 WHOLE = ("environment", "peer_check", "finished")  # records after which a file can go on
 
 
-class Differs(Exception):
-    """Two runs that may not be read as one; the text says what differs."""
+class Refused(Exception):
+    """What cannot be read as one run; the text says why."""
 
 
 def digest(paths):
@@ -55,20 +56,29 @@ def sources_of(root, files):
 
 
 def agree(first, second):
-    """Raises Differs unless two environment records are of the same device, driver and sources."""
+    """Raises Refused unless two environment records are of the same device, driver and sources."""
     for key in SAME:
-        if first.get(key) != second.get(key):
-            raise Differs(f"{key} differs: {first.get(key)} and {second.get(key)}")
+        one, two = first.get(key), second.get(key)
+        if one == two:
+            continue
+        if isinstance(one, dict) and isinstance(two, dict):
+            names = [name for name in {**one, **two} if one.get(name) != two.get(name)]
+            raise Refused(f"runs of another {key}: {', '.join(names)} differ")
+        raise Refused(f"runs of another {key}: {one} and {two}")
 
 
 def read(path):
-    """The records of a raw file; a last line that was not written to its end is left out."""
-    records = []
-    with open(path, "rb") as file:
-        for line in file:
+    """The records of PATH, or of PATH.gz; a last line that was not written to its end is left
+    out."""
+    records, packed = [], pathlib.Path(f"{path}.gz")
+    with gzip.open(packed) if packed.exists() else open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 break
-            records.append(json.loads(line))
+            try:
+                records.append(json.loads(line))
+            except ValueError as error:
+                raise Refused(f"{path}:{number}: {error}") from error
     return records
 
 
@@ -92,7 +102,7 @@ class Writer:
         while records and records[-1]["record"] not in WHOLE:
             records.pop()
         if not records or records[0]["record"] != "environment":
-            raise Differs(f"{self.path} does not begin with an environment")
+            raise Refused(f"{self.path} does not begin with an environment")
         agree(records[0], environment)
         self.finished = {record["case"] for record in records if record["record"] == "finished"}
         self.checked = any(record["record"] == "peer_check" for record in records)

@@ -250,7 +250,7 @@ def main(arguments):
     options = parse(arguments)
     try:
         return run(options, arguments)
-    except raw.Differs as error:
+    except raw.Refused as error:
         command.say(f"{options.out} is of another run: {error}")
         return 1
 

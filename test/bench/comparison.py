@@ -20,11 +20,9 @@ import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COMPARE = ROOT / "bench" / "compare"
-sys.path.insert(0, str(COMPARE))
+sys.path.insert(0, str(ROOT / "bench"))
 sys.dont_write_bytecode = True
-import gates  # noqa: E402
-import plot  # noqa: E402
-import report  # noqa: E402
+from compare import command, cpu, gates, plot, raw, regret_cuda, report  # noqa: E402
 
 SCRATCH = pathlib.Path(os.environ.get("CROFT_SCRATCH") or tempfile.mkdtemp(prefix="comparison-"))
 RATIOS = {"control": 1.0, "eager": 1.7, "compiled": 1.55, "onnxruntime": 1.6, "jax": 1.9,
@@ -275,12 +273,12 @@ def merging():
             report.merge([folder_of(first), folder_of([dict(second[0], **{word: other}),
                                                        *second[1:]])], out)
             case(f"another_{word}_is_refused", False, "merged")
-        except report.Refused as refused:
+        except raw.Refused as refused:
             case(f"another_{word}_is_refused", word in str(refused), refused)
     try:
         report.merge([folder_of(first), folder_of(first)], out)
         case("a_case_of_two_runs_is_refused", False, "merged")
-    except report.Refused as refused:
+    except raw.Refused as refused:
         case("a_case_of_two_runs_is_refused", "in two" in str(refused), refused)
 
 
@@ -453,7 +451,7 @@ def merged_tiers():
     try:
         report.merge([folder_of(other), folder_of(transpose_records(ratios, plant=1.1))], out)
         case("a_planted_run_is_not_merged", False, "merged")
-    except report.Refused as refused:
+    except raw.Refused as refused:
         case("a_planted_run_is_not_merged", "plant" in str(refused), refused)
 
 
@@ -471,8 +469,6 @@ def published():
 def commands_of_the_page():
     """Those that read or merge run; those that measure are read by their parsers."""
     page = (ROOT / "docs" / "comparing.md").read_text(encoding="utf-8")
-    sys.path.insert(0, str(ROOT / "bench"))
-    from compare import command, cpu, regret_cuda
     folder, another = folder_of(base_records()), folder_of(base_records())
     scratch = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH))
     lines = [line.split("#")[0].split() for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)

@@ -343,7 +343,7 @@ def another_device_or_source_is_not_taken_up():
         try:
             course(PretendedDevice(TIMES), "other", resume=True,
                    environment=dict(ENVIRONMENT, **{key: value}))
-        except raw.Differs as error:
+        except raw.Refused as error:
             assert key in str(error), error
         else:
             raise AssertionError(f"another {key} is taken up")
