@@ -2,6 +2,7 @@
  *
  *     functions.c        creating, asking for outputs, preparing, calling
  *     function_fold.c    tensors with more axes than their parameters
+ *     function_outputs.c what its outputs have to be
  *     function_table.c   the dispatches that it keeps
  *     objects.c          calls with objects of another language
  */
@@ -18,6 +19,9 @@ typedef struct api_slot {
     bool is_read, is_written;
 } api_slot;
 
+/* Those of a kernel, in the order of the list; their number. */
+int api_slots_list(const croft_kernel *kernel, base_arena *arena, api_slot **slots);
+
 enum { API_KEPT_LIMIT = 64 };
 enum { API_KIND_WORDS = API_PARAMETERS_LIMIT * (2 + 2 * CROFT_OUTPUT_AXES) };
 
@@ -32,9 +36,19 @@ typedef struct api_table {
     int64_t bytes; /* of workspaces of what is kept */
 } api_table;
 
+enum { API_OUTPUTS_LIMIT = 64 };
+
+typedef struct api_answer api_answer;
+
+typedef struct api_outputs {
+    _Atomic bool taken;
+    api_answer *rows[API_OUTPUTS_LIMIT]; /* by hash of the question; NULL: none is kept */
+} api_outputs;
+
 struct croft_function {
     croft_kernel *kernel;
     api_table table;
+    api_outputs outputs;
     base_arena arena; /* what follows */
     croft_argument *arguments;
     int argument_count;
@@ -43,6 +57,8 @@ struct croft_function {
     int slot_count;
     int read_count; /* in and inout; the others are written alone */
 };
+
+typedef struct api_folded api_folded;
 
 /* Runs the function on a stream (NULL: the device's own). `around`, which may be NULL, is left
  * while something takes long. */
@@ -58,14 +74,22 @@ bool api_worth_leaving(const croft_dispatch *dispatch);
 croft_status api_function_check(api_call *call, const croft_function *function,
                                 const croft_tensor *const *tensors, int count, bool open);
 
+/* The arguments of the kernel, tensors first; the missing tensors are left out. */
+croft_argument *api_function_arguments(api_call *call, const croft_function *function,
+                                       const croft_tensor *const *tensors, const api_folded *folded,
+                                       int *count);
+
+/* ---- function_outputs.c ---- */
+void api_outputs_free(croft_function *function);
+
 /* ---- function_fold.c ---- */
 /* A tensor as its parameter has to have it, and the axes that became one. */
-typedef struct api_folded {
+struct api_folded {
     croft_tensor tensor;
     int64_t shape[IR_MAX_RANK], strides[IR_MAX_RANK]; /* of the tensor, where it was folded */
     const int64_t *leading;                           /* of the caller */
     int leading_count;                                /* 0: none were folded */
-} api_folded;
+};
 
 /* Folds all tensors that are given; those of a missing one stay as they are. */
 croft_status api_function_fold(api_call *call, const croft_function *function,
@@ -100,6 +124,10 @@ struct api_kept {
     uint64_t words[];
 };
 
+/* Writes the words of one tensor (at most API_KIND_WORDS / API_PARAMETERS_LIMIT); those behind
+ * them. NULL: no kernel takes it. */
+uint64_t *api_tensor_words(const croft_tensor *tensor, uint64_t *words);
+uint64_t api_words_hash(const uint64_t *words, int count);
 /* False: tensors that no kernel takes. */
 bool api_kind_read(const croft_tensor *const *tensors, int count, void *stream, api_kind *kind);
 /* NULL: none is kept for this kind. What is found is kept alive until it is left. */

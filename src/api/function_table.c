@@ -27,8 +27,7 @@ enum { WAITS_LIMIT = 100 };
 static void *const stream_per_thread = (void *)2; /* CU_STREAM_PER_THREAD */
 
 /* ---- kinds ---- */
-/* The words of one tensor; those behind them. NULL: no kernel takes it. */
-static uint64_t *add_tensor(const croft_tensor *tensor, uint64_t *words) {
+uint64_t *api_tensor_words(const croft_tensor *tensor, uint64_t *words) {
     if (tensor == NULL || tensor->rank < 0 || tensor->rank > CROFT_OUTPUT_AXES ||
         (tensor->rank > 0 && tensor->shape == NULL))
         return NULL;
@@ -45,10 +44,17 @@ static uint64_t *add_tensor(const croft_tensor *tensor, uint64_t *words) {
     return words;
 }
 
+uint64_t api_words_hash(const uint64_t *words, int count) {
+    uint64_t hash = 0;
+    for (int i = 0; i < count; i++)
+        hash = (hash + words[i]) * HASH_FACTOR;
+    return hash ^ hash >> 32;
+}
+
 bool api_kind_read(const croft_tensor *const *tensors, int count, void *stream, api_kind *kind) {
-    uint64_t *words = kind->words, hash = 0;
+    uint64_t *words = kind->words;
     for (int i = 0; i < count; i++) {
-        words = add_tensor(tensors[i], words);
+        words = api_tensor_words(tensors[i], words);
         if (words == NULL)
             return false;
         kind->addresses[i] = tensors[i]->data != NULL
@@ -56,9 +62,7 @@ bool api_kind_read(const croft_tensor *const *tensors, int count, void *stream, 
                                  : 0;
     }
     kind->word_count = (int)(words - kind->words);
-    for (int i = 0; i < kind->word_count; i++)
-        hash = (hash + kind->words[i]) * HASH_FACTOR;
-    kind->hash = hash ^ hash >> 32;
+    kind->hash = api_words_hash(kind->words, kind->word_count);
     kind->stream = stream;
     return true;
 }

@@ -35,24 +35,22 @@ static void copy_arguments(croft_function *function, const croft_argument *argum
     function->options.plan_set = copied(arena, function->options.plan_set);
 }
 
-static void list_slots(croft_function *function) {
+int api_slots_list(const croft_kernel *kernel, base_arena *arena, api_slot **slots) {
     text_signature_entry entry;
-    int count = 0;
-    while (text_kernel_signature(function->kernel->syntax.kernel, count, &entry))
+    int count = 0, tensors = 0;
+    while (text_kernel_signature(kernel->syntax.kernel, count, &entry))
         count++;
-    function->slots = BASE_NEW_ARRAY(&function->arena, api_slot, count + 1);
+    *slots = BASE_NEW_ARRAY(arena, api_slot, count + 1);
     for (int i = 0; i < count; i++) {
-        (void)text_kernel_signature(function->kernel->syntax.kernel, i, &entry);
-        if (entry.kind != TEXT_ENTRY_TENSOR)
-            continue;
-        api_slot *slot = &function->slots[function->slot_count++];
-        *slot = (api_slot){.name = entry.name,
-                           .rank = entry.rank,
-                           .first_size = entry.first_size,
-                           .is_read = entry.mode != IR_OUT,
-                           .is_written = entry.mode != IR_IN};
-        function->read_count += slot->is_read;
+        (void)text_kernel_signature(kernel->syntax.kernel, i, &entry);
+        if (entry.kind == TEXT_ENTRY_TENSOR)
+            (*slots)[tensors++] = (api_slot){.name = entry.name,
+                                             .rank = entry.rank,
+                                             .first_size = entry.first_size,
+                                             .is_read = entry.mode != IR_OUT,
+                                             .is_written = entry.mode != IR_IN};
     }
+    return tensors;
 }
 
 static croft_status create(api_call *call, croft_function *function,
@@ -67,7 +65,9 @@ static croft_status create(api_call *call, croft_function *function,
                               "a scalar, a size, a type, a constant or a layout");
     }
     copy_arguments(function, arguments, count);
-    list_slots(function);
+    function->slot_count = api_slots_list(function->kernel, &function->arena, &function->slots);
+    for (int i = 0; i < function->slot_count; i++)
+        function->read_count += function->slots[i].is_read;
     return function->slot_count <= API_PARAMETERS_LIMIT ? CROFT_OK : CROFT_OUT_OF_RESOURCES;
 }
 
@@ -113,6 +113,7 @@ void croft_function_free(croft_function *function) {
         return;
     base_allocator allocator = function->kernel->context->allocator;
     api_table_free(function);
+    api_outputs_free(function);
     base_arena_free(&function->arena);
     api_release(allocator, function, sizeof *function);
 }
@@ -134,10 +135,9 @@ croft_status api_function_check(api_call *call, const croft_function *function,
     return CROFT_OK;
 }
 
-/* The arguments of the kernel, tensors first; the missing tensors are left out. */
-static croft_argument *all_arguments(api_call *call, const croft_function *function,
-                                     const croft_tensor *const *tensors, const api_folded *folded,
-                                     int *count) {
+croft_argument *api_function_arguments(api_call *call, const croft_function *function,
+                                       const croft_tensor *const *tensors, const api_folded *folded,
+                                       int *count) {
     croft_argument *arguments = BASE_NEW_ARRAY(&call->arena, croft_argument,
                                                function->slot_count + function->argument_count + 1);
     *count = 0;
@@ -149,89 +149,6 @@ static croft_argument *all_arguments(api_call *call, const croft_function *funct
     for (int i = 0; i < function->argument_count; i++)
         arguments[(*count)++] = function->arguments[i];
     return arguments;
-}
-
-/* ---- outputs ---- */
-static croft_status write_output(api_call *call, const croft_function *function,
-                                 const api_folded *folded, const text_bindings *bindings, int slot,
-                                 croft_output *output) {
-    const char *name = function->slots[slot].name;
-    const text_argument *bound = NULL;
-    croft_output known = {.size = sizeof known};
-    for (int i = 0; i < bindings->argument_count; i++)
-        if (strcmp(bindings->arguments[i].name, name) == 0)
-            bound = &bindings->arguments[i];
-    if (bound == NULL)
-        return api_misuse(call, "an output is no parameter");
-    const api_folded *other = api_function_leading(function, folded, slot);
-    int leading = other != NULL ? other->leading_count : bound->rank > 0;
-    api_dtype_code(bound->dtype, &known.dtype_code, &known.dtype_bits);
-    known.rank = leading + (bound->rank > 0 ? bound->rank - 1 : 0);
-    if (known.rank > CROFT_OUTPUT_AXES)
-        return api_refuse(
-            call, "rank-mismatch", name, "too many axes", api_number_text(call, known.rank),
-            base_diagnostics_text(&call->diagnostics, "at most %d", CROFT_OUTPUT_AXES));
-    for (int d = 0; d < known.rank; d++) {
-        known.shape[d] = d >= leading    ? bound->extent[d - leading + 1]
-                         : other != NULL ? other->leading[d]
-                                         : bound->extent[0];
-        if (known.shape[d] < 0)
-            return api_refuse(call, "missing-argument", name,
-                              "its shape does not follow from the other tensors", NULL,
-                              "the output, or its sizes as arguments of the function");
-    }
-    return api_struct_write(&known, sizeof known, output)
-               ? CROFT_OK
-               : api_misuse(call, "the size of an output is not set");
-}
-
-static croft_status find_outputs(api_call *call, const croft_function *function,
-                                 const croft_tensor *const *tensors, int count,
-                                 croft_output *outputs) {
-    api_folded *folded = BASE_NEW_ARRAY(&call->arena, api_folded, count + 1);
-    text_argument *texts = NULL;
-    text_bindings bindings;
-    int given = 0;
-    croft_status status = api_function_check(call, function, tensors, count, true);
-    if (status == CROFT_OK && outputs == NULL && count > 0)
-        status = api_misuse(call, "there is nowhere to put the outputs");
-    if (status == CROFT_OK)
-        status = api_function_fold(call, function, tensors, folded);
-    if (status != CROFT_OK)
-        return status;
-    const croft_argument *arguments = all_arguments(call, function, tensors, folded, &given);
-    status = api_arguments_read(call, arguments, given, &texts);
-    if (status != CROFT_OK)
-        return status;
-    text_argument *all = BASE_NEW_ARRAY(&call->arena, text_argument, given + count + 1);
-    memcpy(all, texts, sizeof *all * (size_t)given);
-    for (int i = 0; i < count; i++)
-        if (tensors[i] == NULL)
-            all[given++] = (text_argument){.name = function->slots[i].name,
-                                           .kind = TEXT_ARGUMENT_TENSOR,
-                                           .dtype_open = true,
-                                           .extent_open = true};
-    if (!text_kernel_bind(&call->arena, function->kernel->syntax.kernel, all, given, false,
-                          &bindings, &call->diagnostics))
-        return CROFT_REJECTED;
-    for (int i = 0; i < count && status == CROFT_OK; i++)
-        if (tensors[i] == NULL)
-            status = write_output(call, function, folded, &bindings, i, &outputs[i]);
-    return status;
-}
-
-croft_status croft_function_outputs(croft_function *function, const croft_tensor *const *tensors,
-                                    int count, croft_output *outputs,
-                                    croft_diagnostics **findings) {
-    if (findings != NULL)
-        *findings = NULL;
-    if (function == NULL)
-        return api_misuse_early(NULL, findings, "there is no function");
-    api_call call;
-    api_call_begin(&call, function->kernel->context->allocator, findings);
-    if (setjmp(call.exhausted) != 0)
-        return api_call_end(&call, CROFT_OUT_OF_MEMORY);
-    return api_call_end(&call, find_outputs(&call, function, tensors, count, outputs));
 }
 
 /* ---- preparing ---- */
@@ -246,7 +163,8 @@ static croft_status prepare(api_call *call, const croft_function *function,
     status = api_function_fold(call, function, tensors, folded);
     if (status != CROFT_OK)
         return status;
-    const croft_argument *arguments = all_arguments(call, function, tensors, folded, &given);
+    const croft_argument *arguments =
+        api_function_arguments(call, function, tensors, folded, &given);
     return croft_prepare(function->kernel, arguments, given, &function->options, dispatch,
                          findings);
 }

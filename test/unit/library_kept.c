@@ -272,6 +272,42 @@ static void threads_launch_what_others_push_out(void **state) {
     close_function(&f);
 }
 
+/* Asked once for each kind of inputs, by several in turn; an answer that another took the place of
+ * comes again. */
+static void what_outputs_have_to_be_is_kept(void **state) {
+    (void)state;
+    fixture f;
+    open_function(&f);
+    for (int round = 0; round < 3; round++) {
+        for (int rows = 1; rows <= 200; rows++) {
+            matrix in;
+            matrix_set(&in, cells, rows, WIDTH, WIDTH + round % 2);
+            const croft_tensor *tensors[] = {&in.tensor, NULL};
+            for (int again = 0; again < 2; again++) {
+                croft_output outputs[2] = {{.size = sizeof *outputs}, {.size = sizeof *outputs}};
+                const int64_t asked = f.meter.asked;
+                assert_int_equal(croft_function_outputs(f.function, tensors, 2, outputs, NULL),
+                                 CROFT_OK);
+                assert_true(again == 0 || f.meter.asked == asked);
+                assert_int_equal(outputs[1].size, sizeof *outputs);
+                assert_int_equal(outputs[1].dtype_bits, 32);
+                assert_int_equal(outputs[1].rank, 2);
+                assert_int_equal(outputs[1].shape[0], rows);
+                assert_int_equal(outputs[1].shape[1], WIDTH);
+            }
+        }
+    }
+    matrix in;
+    matrix_set(&in, cells, ROWS, WIDTH, WIDTH);
+    in.tensor.dtype_bits = 16; /* what would be refused is refused */
+    const croft_tensor *tensors[] = {&in.tensor, NULL};
+    croft_output outputs[2] = {{.size = sizeof *outputs}, {.size = sizeof *outputs}};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(croft_function_outputs(f.function, tensors, 2, outputs, NULL),
+                         CROFT_REJECTED);
+    close_function(&f);
+}
+
 /* From an allocator whose nth answer is none: creating, asking for outputs, calling twice. */
 static croft_status use(fixture *f, int64_t failing) {
     matrix in;
@@ -321,6 +357,7 @@ int main(void) {
         cmocka_unit_test(another_alignment_takes_another_variant),
         cmocka_unit_test(old_kinds_go_when_there_are_too_many),
         cmocka_unit_test(threads_launch_what_others_push_out),
+        cmocka_unit_test(what_outputs_have_to_be_is_kept),
         cmocka_unit_test(each_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
