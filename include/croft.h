@@ -8,7 +8,8 @@
  *     croft_dispatch_free(softmax);  croft_kernel_free(kernel);  croft_context_free(context);
  *
  * Statuses. Every call that can fail says how; nothing here exits, aborts, prints, or reads the
- * environment (croft_config_from_environment is the one that does), and there is no global state.
+ * environment (croft_config_from_environment is the one that does), and there is no global state
+ * but the table of croft_torch.h.
  * What is wrong with a kernel, an argument, a plan or a call comes as findings: croft_diagnostics.
  *
  * Ownership. What a call gives through a `**` belongs to the caller, who frees it with the _free of
@@ -57,7 +58,7 @@ typedef enum croft_status {
     CROFT_NO_COMPILER,      /* none found, or the one named cannot be executed */
     CROFT_COMPILER_FAILED,  /* it ran and failed, or what it made cannot be loaded */
     CROFT_NO_DEVICE,        /* no driver, or no device behind it */
-    CROFT_OUT_OF_RESOURCES, /* threads, scratch or registers of a device */
+    CROFT_OUT_OF_RESOURCES, /* threads, scratch or registers of a device; operators */
     CROFT_SYSTEM_FAILED     /* no usable temporary directory, no process, a failed write */
 } croft_status;
 
@@ -203,6 +204,8 @@ typedef struct croft_parameter {
     const char *name;
     croft_parameter_kind kind;
     int is_read, is_written; /* TENSOR */
+    /* SCALAR: its type, as in croft_tensor; 0 bits: that of a parameter, or of the argument */
+    uint8_t dtype_code, dtype_bits;
 } croft_parameter;
 
 /* In the order of the list, from 0. CROFT_MISUSE past the end. Names live as long as the kernel. */

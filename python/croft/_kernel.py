@@ -41,11 +41,13 @@ FOREIGN = (AttributeError, TypeError, ValueError, RuntimeError, BufferError, Sys
 
 @dataclass(frozen=True)
 class Parameter:
-    """One of a kernel's list. `kind` is tensor, scalar, dtype, const or layout."""
+    """One of a kernel's list. `kind` is tensor, scalar, dtype, const or layout; `dtype` the name of
+    a scalar's type where it has only one."""
     name: str
     kind: str
     is_read: bool
     is_written: bool
+    dtype: str | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,9 @@ class Program:
         while lib.PY.croft_kernel_parameter(handle.pointer, len(found),
                                             ctypes.byref(one)) == lib.OK:
             found.append(Parameter(one.name.decode(), KINDS[one.kind], bool(one.is_read),
-                                   bool(one.is_written)))
+                                   bool(one.is_written),
+                                   _arrays.TYPES[one.dtype_code, one.dtype_bits][0]
+                                   if one.dtype_bits else None))
         return found
 
     def on(self, device: tuple[int, int]) -> Handle:

@@ -1,4 +1,4 @@
-"""Finds libcroft, and says to ctypes what Python needs of croft.h.
+"""Finds libcroft, and says to ctypes what Python needs of croft.h and croft_torch.h.
 
 The library is the one that `pip install` built into the package (croft/lib), else the one that
 CROFT_LIBRARY names, else that of the checkout which this package lies in (build/). It has to be of
@@ -7,7 +7,7 @@ the version that this package is made for.
     C.croft_prepare(...)        the interpreter's other threads run meanwhile: what may take long
     PY.croft_layout_owner(...)  they do not: what returns at once, or is handed Python's objects
 
-A structure here has the members of its namesake in croft.h, in the same order: a test compiles it.
+A structure here has the members of its namesake in a header, in the same order: a test compiles it.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["C", "PY", "VERSION", "path", "command_path"]
 VERSION = "0.1.0"
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
-OK, REJECTED, MISUSE = 0, 1, 2
+OK, REJECTED, MISUSE, OUT_OF_RESOURCES = 0, 1, 2, 7
 ON_CPU, ON_CUDA, ON_CUDA_HOST = 1, 2, 3
 ARGUMENT_INTEGER, ARGUMENT_REAL, ARGUMENT_TEXT = 1, 2, 3
 PARAMETER_TENSOR = 0
@@ -54,7 +54,7 @@ class Diagnostic(Structure):
 
 class Parameter(Structure):
     _fields_ = [("size", c_size_t), ("name", c_char_p), ("kind", c_int), ("is_read", c_int),
-                ("is_written", c_int)]
+                ("is_written", c_int), ("dtype_code", c_uint8), ("dtype_bits", c_uint8)]
 
 
 class Tensor(Structure):
@@ -100,6 +100,24 @@ class Objects(Structure):
                 ("enter", c_void_p)]
 
 
+class TorchDtype(Structure):
+    _fields_ = [("number", c_int32), ("code", c_uint8), ("bits", c_uint8)]
+
+
+class Torch(Structure):
+    """croft_torch.h, as are those around it"""
+    _fields_ = [("size", c_size_t), *((name, c_void_p) for name in (
+        "layout", "rank", "shape", "strides", "dtype", "device_type", "device_index", "data",
+        "create", "destroy", "stream", "grad_mode", "requires_grad", "is_inference",
+        "count_version", "release", "check")), ("strided", c_int32), ("cpu_number", c_int32),
+        ("cuda_number", c_int32), ("dtype_count", c_int32), ("dtypes", POINTER(TorchDtype))]
+
+
+class TorchSource(Structure):
+    _fields_ = [("size", c_size_t), ("torch", POINTER(Torch)), ("kernel", c_void_p),
+                ("find", c_void_p), ("context", c_void_p)]
+
+
 class Position(Structure):
     _fields_ = [("slot", c_int64), ("step", c_int64), ("lane", c_int64), ("subgroup", c_int64),
                 ("block", c_int64), ("group", c_int64)]
@@ -135,6 +153,9 @@ PROTOTYPES = {
     "croft_function_call": (c_int, [c_void_p, TENSORS, c_int, POINTER(CallOptions), FOUND]),
     "croft_function_call_objects": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "croft_launch_objects": (c_int, [c_void_p, c_void_p, c_void_p]),
+    "croft_torch_operator_create": (c_int, [POINTER(TorchSource), FOUND, FOUND]),
+    "croft_torch_operator_function": (c_void_p, [c_void_p]),
+    "croft_torch_operator_forget": (None, [c_void_p]),
     "croft_dispatch_plan": (c_char_p, [c_void_p]),
     "croft_dispatch_source": (c_char_p, [c_void_p]),
     "croft_dispatch_free": (None, [c_void_p]),

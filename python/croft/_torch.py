@@ -4,37 +4,47 @@
     y = norm(x, w, eps=1e-6)        also torch.ops.mine.rmsnorm
     norm.out(x, w, y)               into memory that is there
 
-An operator is a Library.define with an implementation that calls the kernel and a fake one that
-asks the library for shapes alone. It has no derivative.
+An operator is a Library.define with a function of libcroft that calls the kernel, found by
+_shim.py, and a fake implementation that asks the library for shapes alone. It has no derivative.
+What it refuses is a RuntimeError with the findings' text: that is what PyTorch makes of it. Where
+_shim.py finds nothing, the implementation is in Python and does the same more slowly.
 """
 from __future__ import annotations
 
 import ctypes
 from typing import Any, Callable
 
-from . import _arrays, _tensors
+from . import _arrays, _shim, _tensors
 from . import _library as lib
-from ._errors import CroftError, check
+from ._errors import CroftError, RejectedError, check
 from ._arrays import any_grad
-from ._kernel import FOREIGN, Kernel
+from ._kernel import FOREIGN, Kernel, Parameter
 from ._tensors import Reading, filled
 
-TYPES = {"scalar": "Scalar", "const": "int"}  # element types and layouts come from with_()
 ADDRESS = 1 << 12  # of fake tensors: never read
 SIZE = 1009  # the first of those that stand for sizes that are not known
 kept: list[Any] = []
 
 
+def type_of(number: Parameter) -> str:
+    """Of a scalar or a constant, in a schema; element types and layouts come from with_()."""
+    if number.kind == "const":
+        return "int"
+    if number.dtype is None:
+        return "Scalar"
+    return "float" if number.dtype in ("f32", "f16", "bf16", "f64") else "int"
+
+
 def schema_of(kernel: Kernel, with_outputs: bool) -> str:
-    """`(Tensor x, Tensor w, *, Scalar? eps=None) -> Tensor`; outputs stand behind the inputs."""
+    """`(Tensor x, Tensor w, *, float? eps=None) -> Tensor`; outputs stand behind the inputs."""
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     words = [f"Tensor({next(letters)}!) {one.name}" if one.is_written else f"Tensor {one.name}"
              for one in kernel.tensor_parameters if one.is_read]
     if with_outputs:
         words += [f"Tensor({next(letters)}!) {one.name}" for one in kernel.tensor_parameters
                   if not one.is_read]
-    named = [f"{TYPES[one.kind]}? {one.name}=None" for one in kernel.parameters
-             if one.kind in TYPES]
+    named = [f"{type_of(one)}? {one.name}=None" for one in kernel.parameters
+             if one.kind in ("scalar", "const")]
     result = "()" if with_outputs or kernel.outputs == 0 else ", ".join(
         ["Tensor"] * kernel.outputs)
     if kernel.outputs > 1 and not with_outputs:
@@ -83,12 +93,22 @@ def shapes_of(kernel: Kernel, values: tuple[Any, ...], shapes: list[tuple[int, .
             for one, parameter in zip(outputs, kernel.tensor_parameters) if not parameter.is_read]
 
 
+def refuse_fake(kernel: Kernel, values: tuple[Any, ...]) -> None:
+    """What the operator would refuse of tensors without memory; those of the device `meta` among
+    others come here too."""
+    _arrays.refuse_grad(values)
+    for value in values:
+        if value.device != values[0].device:
+            raise RejectedError("tensor-device", f"{kernel.name}: tensors of several devices",
+                                found=f"{values[0].device}, {value.device}")
+
+
 def fake_of(kernel: Kernel) -> Callable[..., Any]:
     """What the operator makes of tensors without memory, whose sizes may be symbols."""
     import torch
 
     def fake(*values: Any, **named: Any) -> Any:
-        _arrays.refuse_grad(values)
+        refuse_fake(kernel, values)
         named = given(named)
         known: dict[int, Any] = {}
         try:
@@ -106,16 +126,36 @@ def fake_of(kernel: Kernel) -> Callable[..., Any]:
     return fake
 
 
-def fake_out(*values: Any, **named: Any) -> None:
-    _arrays.refuse_grad(values)
+def fake_out_of(kernel: Kernel) -> Callable[..., None]:
+    def fake_out(*values: Any, **named: Any) -> None:
+        refuse_fake(kernel, values)
+
+    return fake_out
 
 
-# The next two are Kernel.__call__ once more, without what PyTorch has looked at already.
+# The implementation in Python: Kernel.__call__ once more, without what PyTorch has looked at.
+
+def call_read(kernel: Kernel, inputs: tuple[Any, ...], outputs: Any, named: dict[str, Any]) -> Any:
+    try:
+        return kernel.call_read(inputs, outputs, None, given(named))
+    except CroftError as error:
+        raise RuntimeError(str(error)) from error
+
+
+def count_versions(values: tuple[Any, ...]) -> None:
+    """Tells autograd that these were written; those of inference mode have no version."""
+    import torch
+    for value in values:
+        if not value.is_inference():
+            torch.autograd.graph.increment_version(value)
+
 
 def run_of(kernel: Kernel) -> Callable[..., Any]:
     known, make, no_outputs = kernel.known, kernel.made_like, kernel.outputs == 0
+    read = [one for one in kernel.tensor_parameters if one.is_read]
+    written = [index for index, one in enumerate(read) if one.is_written]
 
-    def run(*values: Any, **named: Any) -> Any:
+    def call(values: tuple[Any, ...], named: dict[str, Any]) -> Any:
         if not named:
             try:
                 call, pointer, objects, grad_mode, _ = known[values[0].get_device()]
@@ -125,15 +165,24 @@ def run_of(kernel: Kernel) -> Callable[..., Any]:
                         return made
             except (LookupError, *FOREIGN):
                 pass
-        return kernel.call_read(values, None, None, given(named))
+        return call_read(kernel, values, None, named)
+
+    def run(*values: Any, **named: Any) -> Any:
+        made = call(values, named)
+        if written:
+            count_versions(tuple(values[index] for index in written))
+        return made
 
     return run
 
 
 def run_out_of(kernel: Kernel) -> Callable[..., None]:
     known, count, one = kernel.known, kernel.inputs, kernel.outputs == 1
+    read = [parameter for parameter in kernel.tensor_parameters if parameter.is_read]
+    written = [index for index, parameter in enumerate(read) if parameter.is_written]
+    written += range(count, count + kernel.outputs)
 
-    def run_out(*values: Any, **named: Any) -> None:
+    def call(values: tuple[Any, ...], named: dict[str, Any]) -> None:
         inputs, outputs = values[:count], values[count] if one else values[count:]
         if not named:
             try:
@@ -143,7 +192,11 @@ def run_out_of(kernel: Kernel) -> Callable[..., None]:
                         return
             except (LookupError, *FOREIGN):
                 pass
-        kernel.call_read(inputs, outputs, None, given(named))
+        call_read(kernel, inputs, outputs, named)
+
+    def run_out(*values: Any, **named: Any) -> None:
+        call(values, named)
+        count_versions(tuple(values[index] for index in written))
 
     return run_out
 
@@ -164,10 +217,15 @@ def torch_operator(kernel: Kernel, name: str) -> Any:
     kept.append(library)
     kinds = [("", run_of(kernel), fake_of(kernel))]
     if kernel.outputs:
-        kinds.append((".out", run_out_of(kernel), fake_out))
-    for overload, implementation, fake in kinds:
+        kinds.append((".out", run_out_of(kernel), fake_out_of(kernel)))
+    for overload, _, _ in kinds:
         library.define(short + overload + schema_of(kernel, bool(overload)), tags=tuple(tags))
-        library.impl(short + overload, implementation, "CompositeExplicitAutograd")
+    function = _shim.Finder(kernel).operator()
+    for overload, implementation, fake in kinds:
+        if function is not None:
+            _shim.implement(namespace, short + overload, function)
+        else:
+            library.impl(short + overload, implementation, "CompositeExplicitAutograd")
         # What asks for a derivative is refused by both: autograd has nothing to do, nor to warn of.
         library.impl(short + overload, torch.library.fallthrough_kernel, "Autograd")
         torch.library.register_fake(f"{name}{overload}", fake, lib=library)

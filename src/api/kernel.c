@@ -120,15 +120,17 @@ croft_status croft_kernel_parameter(const croft_kernel *kernel, int index,
                                                  [TEXT_ENTRY_CONST] = CROFT_PARAMETER_CONST,
                                                  [TEXT_ENTRY_LAYOUT] = CROFT_PARAMETER_LAYOUT};
     text_signature_entry entry;
-    if (kernel == NULL || parameter == NULL || parameter->size < sizeof *parameter || index < 0 ||
-        !text_kernel_signature(kernel->syntax.kernel, index, &entry))
+    if (kernel == NULL || index < 0 || !text_kernel_signature(kernel->syntax.kernel, index, &entry))
         return CROFT_MISUSE;
     bool tensor = entry.kind == TEXT_ENTRY_TENSOR;
-    parameter->name = entry.name;
-    parameter->kind = kinds[entry.kind];
-    parameter->is_read = tensor && entry.mode != IR_OUT;
-    parameter->is_written = tensor && entry.mode != IR_IN;
-    return CROFT_OK;
+    croft_parameter known = {.size = sizeof known,
+                             .name = entry.name,
+                             .kind = kinds[entry.kind],
+                             .is_read = tensor && entry.mode != IR_OUT,
+                             .is_written = tensor && entry.mode != IR_IN};
+    if (entry.kind == TEXT_ENTRY_SCALAR && entry.dtype_name == NULL)
+        api_dtype_code(entry.dtype, &known.dtype_code, &known.dtype_bits);
+    return api_struct_write(&known, sizeof known, parameter) ? CROFT_OK : CROFT_MISUSE;
 }
 
 croft_status croft_kernel_count(const croft_kernel *kernel, croft_kernel_counts *counts) {

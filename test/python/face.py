@@ -16,7 +16,8 @@ import package
 from package import ROOT, case, croft, refused
 from croft import _library as lib
 
-HEADER = (ROOT / "include/croft.h").read_text(encoding="utf-8")
+HEADER = "".join((ROOT / "include" / name).read_text(encoding="utf-8")
+                 for name in ("croft.h", "croft_torch.h"))
 STRUCTURES = {"croft_config": lib.Config, "croft_source": lib.Source,
               "croft_diagnostic": lib.Diagnostic, "croft_parameter": lib.Parameter,
               "croft_tensor": lib.Tensor, "croft_argument": lib.Argument,
@@ -24,9 +25,11 @@ STRUCTURES = {"croft_config": lib.Config, "croft_source": lib.Source,
               "croft_launch_options": lib.LaunchOptions, "croft_call_options": lib.CallOptions,
               "croft_output": lib.Output, "croft_kernel_counts": lib.KernelCounts,
               "croft_objects": lib.Objects, "croft_position": lib.Position,
-              "croft_layout_extents": lib.LayoutExtents}
+              "croft_layout_extents": lib.LayoutExtents, "croft_torch": lib.Torch,
+              "croft_torch_dtype": lib.TorchDtype, "croft_torch_source": lib.TorchSource}
 CONSTANTS = {"CROFT_VERSION": None, "CROFT_OK": lib.OK, "CROFT_REJECTED": lib.REJECTED,
-             "CROFT_MISUSE": lib.MISUSE, "CROFT_ON_CPU": lib.ON_CPU, "CROFT_ON_CUDA": lib.ON_CUDA,
+             "CROFT_MISUSE": lib.MISUSE, "CROFT_OUT_OF_RESOURCES": lib.OUT_OF_RESOURCES,
+             "CROFT_ON_CPU": lib.ON_CPU, "CROFT_ON_CUDA": lib.ON_CUDA,
              "CROFT_ON_CUDA_HOST": lib.ON_CUDA_HOST,
              "CROFT_ARGUMENT_INTEGER": lib.ARGUMENT_INTEGER,
              "CROFT_ARGUMENT_REAL": lib.ARGUMENT_REAL, "CROFT_ARGUMENT_TEXT": lib.ARGUMENT_TEXT,
@@ -38,7 +41,7 @@ CONSTANTS = {"CROFT_VERSION": None, "CROFT_OK": lib.OK, "CROFT_REJECTED": lib.RE
 
 def check_structures():
     """Offsets of all members and sizes, from a program that the C compiler makes."""
-    lines = ["#include <croft.h>", "#include <stdio.h>", "int main(void) {"]
+    lines = ["#include <croft_torch.h>", "#include <stdio.h>", "int main(void) {"]
     expected = {}
     for name, structure in STRUCTURES.items():
         for member, _ in structure._fields_:

@@ -4,9 +4,13 @@ operators, torch.compile; where there is a CUDA device, its streams and graphs.
 tier: check
 builds: release
 """
+import ctypes
+import gc
 import importlib.util
+import os
 import sys
 import threading
+import weakref
 
 if importlib.util.find_spec("torch") is None:
     print("PyTorch is not installed")
@@ -17,7 +21,8 @@ import torch  # noqa: E402
 
 import package  # noqa: E402
 from package import case, croft, refused  # noqa: E402
-from croft import _arrays, _tensors  # noqa: E402
+from croft import _arrays, _shim, _tensors  # noqa: E402
+from croft._shim import Shim  # noqa: E402
 
 
 def check_entries(k, device, how):
@@ -105,46 +110,170 @@ def check_gradients(k):
         case("inference_mode_is_fine", torch.allclose(k(x), torch.softmax(x, -1)))
 
 
-def check_operator(k, device):
-    softmax = croft.torch_operator(k, f"croft_test_{device}::softmax")
-    norm = croft.torch_operator(package.example("rmsnorm"), f"croft_test_{device}::rmsnorm")
-    quant = croft.torch_operator(package.example("rmsnorm_quant"), f"croft_test_{device}::quant")
-    case("schema", str(norm.default._schema).endswith(
-        "::rmsnorm(Tensor x, Tensor w, *, Scalar? eps=None) -> Tensor"), norm.default)
+def thrown(name, call, *words):
+    """The call raises what PyTorch makes of an operator's refusal, with these words in it."""
+    try:
+        call()
+    except RuntimeError as error:
+        missing = [word for word in words if word not in str(error)]
+        case(name, not missing, f"not in it: {missing}\n{error}")
+    else:
+        case(name, False, f"nothing was thrown, expected {words}")
+
+
+def check_operator(k, device, how):
+    space = f"croft_test_{device}_{how}"
+    softmax = croft.torch_operator(k, f"{space}::softmax")
+    norm = croft.torch_operator(package.example("rmsnorm"), f"{space}::rmsnorm")
+    quant = croft.torch_operator(package.example("rmsnorm_quant"), f"{space}::quant")
+    case(f"{how}_schema", str(norm.default._schema).endswith(
+        "::rmsnorm(Tensor x, Tensor w, *, float? eps=None) -> Tensor"), norm.default)
     x, w = torch.randn(4, 64, device=device), torch.randn(64, device=device)
     y = torch.empty_like(x)
-    softmax.out(x, y)
-    case("operator", torch.equal(softmax(x), y) and torch.allclose(y, torch.softmax(x, -1)))
-    case("operator_with_scalars", torch.allclose(norm(x, w, eps=1.0), x * w * torch.rsqrt(
-        (x * x).mean(-1, keepdim=True) + 1.0), atol=1e-6))
+    for _ in range(2):
+        softmax.out(x, y)
+        case(f"{how}_operator", torch.equal(softmax(x), y)
+             and torch.allclose(y, torch.softmax(x, -1)))
+    for eps in (1.0, 2, 1.0):
+        expected = x * w * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps)
+        case(f"{how}_operator_with_scalars", torch.allclose(norm(x, w, eps=eps), expected,
+                                                            atol=1e-6))
+    for eps in range(1, 30):  # more than an operator keeps functions for
+        norm.out(x, w, y, eps=eps)
+        if not torch.equal(y, norm(x, w, eps=eps)):
+            case(f"{how}_many_scalars", False, eps)
+    several = quant(x, w)
+    given = tuple(map(torch.zeros_like, several))
+    quant.out(x, w, *given)
+    case(f"{how}_operator_several", all(map(torch.equal, several, given)))
     for operator, words in ((softmax, (x,)), (norm, (x, w)), (quant, (x, w))):
         torch.library.opcheck(operator.default, words)
     torch.library.opcheck(softmax.out, (x, y))
-    case("opcheck", True)
-    grad = x.clone().requires_grad_()
-    refused("operator_gradient", "requires-grad", lambda: softmax(grad))
+    case(f"{how}_opcheck", True)
+    check_operator_refusals(softmax, norm, x, w, how)
+    check_versions(softmax, x, device, how)
+    check_compiled(softmax, norm, x, w, how)
+    with torch.inference_mode():
+        case(f"{how}_operator_inference_mode", torch.equal(softmax(x), torch.softmax(x, -1))
+             or torch.allclose(softmax(x), torch.softmax(x, -1), atol=1e-6))
+
+
+def check_operator_refusals(softmax, norm, x, w, how):
+    grad, y = x.clone().requires_grad_(), torch.zeros_like(x)
+    for name, call in (("made", lambda: softmax(grad)), ("given", lambda: softmax.out(grad, y)),
+                       ("second", lambda: norm(x, w.clone().requires_grad_())),
+                       ("output", lambda: softmax.out(x, grad))):
+        thrown(f"{how}_operator_gradient_{name}", call, "requires grad", "torch.no_grad()")
     with torch.no_grad():
-        case("operator_no_grad", torch.equal(softmax(grad), softmax(x)))
-    check_compiled(softmax, norm, device, x, w, grad)
+        case(f"{how}_operator_no_grad", torch.equal(softmax(grad), softmax(x)))
+    thrown(f"{how}_operator_gaps", lambda: softmax(x[:, ::2]), "[stride-last]", "x:", "found: 2")
+    thrown(f"{how}_operator_types", lambda: softmax.out(x, y.half()), "y:", "f16")
+    thrown(f"{how}_operator_type", lambda: softmax(x.to(torch.complex64)), "x:")
+    thrown(f"{how}_operator_sizes", lambda: softmax.out(x, y[:1]), "[size-mismatch]")
+    thrown(f"{how}_operator_two_errors_are_told", lambda: norm(x, w[:8]), "[size-mismatch]", "w:")
+    refused(f"{how}_operator_on_two_devices", "tensor-device", lambda: norm(x, w.to("meta")))
+    case(f"{how}_operator_nothing_is_written", not y.any())
 
 
-def check_compiled(softmax, norm, device, x, w, grad):
+def check_versions(softmax, x, device, how):
+    """What was written counts a version, so that autograd sees that a saved tensor has changed."""
+    y = torch.zeros_like(x)
+    before = y._version
+    softmax.out(x, y)
+    case(f"{how}_operator_counts_versions", y._version == before + 1 and x._version == 0,
+         (y._version, before, x._version))
+    saved, w = torch.zeros_like(x), torch.ones_like(x).requires_grad_()
+    product = (w * saved).sum()
+    softmax.out(x, saved)
+    thrown(f"{how}_operator_saved_tensor_changed", product.backward, "modified by an inplace")
+    with torch.inference_mode():
+        inferred = torch.zeros_like(x)
+        softmax.out(x, inferred)
+    softmax.out(x, inferred)
+    case(f"{how}_operator_inference_tensor", torch.equal(inferred, y))
+
+
+def check_ownership(how):
+    """Each tensor that an operator was given or made goes when it is forgotten, whatever came of
+    the call: its memory is an array's, whose references are counted."""
+    operator = croft.torch_operator(package.example("rmsnorm"), f"croft_test_{how}_owns::rmsnorm")
+    array, weights = np.ones((3, 8), np.float32), np.ones(8, np.float32)
+    before = sys.getrefcount(array), sys.getrefcount(weights)
+
+    def calls():
+        x, w, y = torch.from_numpy(array), torch.from_numpy(weights), torch.zeros(3, 8)
+        kept = operator(x, w)
+        operator.out(x, w, y, eps=1e-3)
+        for wrong in ((x[:, ::2], w), (x, w[:3]), (x, w.half()), (x, x.to_sparse())):
+            try:
+                operator(*wrong)
+                case(f"{how}_operator_owns_refused", False, wrong)
+            except RuntimeError:
+                pass
+        return weakref.ref(kept), weakref.ref(y)
+
+    gone = [one for _ in range(3) for one in calls()]
+    gc.collect()
+    case(f"{how}_operator_owns_nothing", (sys.getrefcount(array), sys.getrefcount(weights))
+         == before and not any(one() is not None for one in gone), before)
+
+
+def check_functions_in_c(k):
+    """More operators than libcroft has functions; the others are in Python, and nobody sees it."""
+    case("the_interface_was_found", (_shim.table() is not None)
+         == hasattr(ctypes.CDLL(torch._C.__file__), "torch_library_impl"), torch.__version__)
+    x = torch.randn(2, 16)
+    many = [croft.torch_operator(k, f"croft_test_many::softmax{number}") for number in range(70)]
+    case("many_operators", all(torch.equal(one(x), k(x)) for one in many))
+    made = package.croft.compile(
+        "kernel scaled(x: in T[R, N], y: out T[R, N], c: T, T: f32 | f16) {\n"
+        "    program row: R\n    y[row, :] = x[row, :] * c\n}\n")
+    scaled = croft.torch_operator(made, "croft_test_many::scaled")
+    case("a_scalar_of_any_type", "Scalar? c" in str(scaled.default._schema)
+         and torch.equal(scaled(x, c=3), x * 3), scaled.default._schema)
+
+
+def check_fork(operator, how):
+    x = torch.randn(2, 16)
+    expected = operator(x)
+    child = os.fork()
+    if child == 0:
+        made = [operator(x), operator(x)]
+        os._exit(0 if all(torch.equal(one, expected) for one in made) else 1)
+    case(f"{how}_operator_in_a_child", os.waitpid(child, 0)[1] == 0)
+    case(f"{how}_operator_beside_a_child", torch.equal(operator(x), expected))
+
+
+def check_compiled(softmax, norm, x, w, how):
+    device, grad = x.device, x.clone().requires_grad_()
+
     def block(x, w):
         y = torch.empty_like(x)
         softmax.out(norm(x * 2, w, eps=1e-6), y)
         return softmax(y) + 1
 
     compiled = torch.compile(block, fullgraph=True, dynamic=True)
-    case("compiled", torch.allclose(compiled(x, w), block(x, w), atol=1e-6))
+    case(f"{how}_compiled", torch.allclose(compiled(x, w), block(x, w), atol=1e-6))
     before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
     x2, w2 = torch.randn(7, 33, device=device), torch.randn(33, device=device)
-    case("compiled_for_other_sizes", torch.allclose(compiled(x2, w2), block(x2, w2), atol=1e-6)
+    same = torch.allclose(compiled(x2, w2), block(x2, w2), atol=1e-6)
+    case(f"{how}_compiled_for_other_sizes", same
          and torch._dynamo.utils.counters["stats"]["unique_graphs"] == before)
     try:
         compiled(grad, w)
-        case("compiled_gradient", False, "nothing was refused")
+        case(f"{how}_compiled_gradient", False, "nothing was refused")
     except Exception as error:  # Dynamo's, around ours
-        case("compiled_gradient", "requires grad" in str(error), error)
+        case(f"{how}_compiled_gradient", "requires grad" in str(error), error)
+
+
+def in_python(k):
+    """Operators where PyTorch has not the interface for those in C."""
+    found, Shim.found = Shim.found, None
+    try:
+        check_operator(k, "cpu", "in_python")
+        check_ownership("in_python")
+    finally:
+        Shim.found = found
 
 
 def without_table(k):
@@ -163,14 +292,15 @@ def without_table(k):
         _arrays.objects.clear()
 
 
-def check_threads(k):
+def check_threads(k, operator):
     wrong = []
 
     def work(number):
         torch.manual_seed(number)
         for rows in range(1, 9):
             x = torch.randn(rows, 20 + number)
-            if not torch.allclose(k(x), torch.softmax(x, -1), atol=1e-6):
+            if not all(torch.allclose(call(x), torch.softmax(x, -1), atol=1e-6)
+                       for call in (k, operator)):
                 wrong.append(number)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
@@ -187,9 +317,11 @@ def check_cuda(k):
         return
     check_entries(package.example("softmax"), "cuda", "cuda")
     check_labels("cuda", "cuda")
-    check_operator(package.example("softmax"), "cuda")
+    check_operator(package.example("softmax"), "cuda", "in_c")
     x, y = torch.randn(64, 4096, device="cuda"), torch.empty(64, 4096, device="cuda")
     refused("memory_of_two_devices", "tensor-device", lambda: k(x, out=y.cpu()))
+    two = croft.torch_operator(k, "croft_test_devices::softmax")
+    thrown("operator_on_two_devices", lambda: two.out(x, y.cpu()), "[tensor-device]")
     k(x, out=y)  # compiled here: that takes longer than what the stream is given to do
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
@@ -202,8 +334,12 @@ def check_cuda(k):
     case("current_stream", waiting and torch.allclose(y, torch.full_like(y, 1 / 4096)))
     x.copy_(torch.randn_like(x))
     expected = torch.softmax(x, -1)
+    operator = croft.torch_operator(k, "croft_test_graphs::softmax")
+    operator.out(x, y)
     for name, kernel in (("call", lambda: k(x, out=y)), ("bound", k.bind(x, y)),
-                         ("makes", lambda: y.copy_(k(x)))):
+                         ("makes", lambda: y.copy_(k(x))),
+                         ("operator", lambda: operator.out(x, y)),
+                         ("operator_makes", lambda: y.copy_(operator(x)))):
         y.zero_()
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
@@ -221,7 +357,6 @@ def check_cuda(k):
     graph.replay()
     torch.cuda.synchronize()
     case("first_launch_is_captured", torch.allclose(y, expected, atol=1e-6))
-    operator = croft.torch_operator(k, "croft_test_graphs::softmax")
     reduced = torch.compile(lambda x: operator(x) * 2, fullgraph=True, mode="reduce-overhead")
     for _ in range(3):
         made = reduced(x).clone()
@@ -251,9 +386,14 @@ def main():
     check_labels("cpu", "table")
     check_mixed(k)
     check_gradients(k)
-    check_operator(k, "cpu")
+    check_operator(k, "cpu", "in_c")
+    check_ownership("in_c")
+    in_python(package.example("softmax"))
     without_table(package.example("softmax"))
-    check_threads(package.example("softmax"))
+    operator = croft.torch_operator(package.example("softmax"), "croft_test_threads::softmax")
+    check_threads(package.example("softmax"), operator)
+    check_fork(operator, "in_c")
+    check_functions_in_c(k)
     check_cuda(k)
     package.finish()
 
