@@ -25,6 +25,7 @@ import pathlib
 import re
 import statistics
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -32,7 +33,7 @@ import time
 import numpy as np
 
 import croft
-from croft import _command
+from croft import _command, _shim
 from croft import _library as lib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -212,16 +213,49 @@ def bare_call(options, bound, addresses, torch):
     return "cuLaunchKernel by ctypes", call
 
 
-def empty_operator():
-    """What PyTorch takes for an operator of five tensors whose implementation, in Python, does
-    nothing."""
+NOTHING = """#include <stdint.h>
+int32_t (*croft_release)(void *);
+void croft_nothing(uint64_t *stack, uint64_t input_count, uint64_t output_count) {
+    for (int i = 0; i < 5; i++)
+        croft_release((void *)(uintptr_t)stack[i]);
+    (void)input_count, (void)output_count;
+}
+"""
+
+
+def empty_function():
+    """The address of a C function for PyTorch that releases five tensors and does nothing else;
+    None: PyTorch, or a compiler, is not there for that."""
+    if _shim.table() is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = pathlib.Path(folder, "nothing.c"), pathlib.Path(folder, "nothing.so")
+        source.write_text(NOTHING)
+        try:
+            subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", made], check=True)
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        library = empty_function.library = ctypes.CDLL(made)  # as long as the process
+    ctypes.c_void_p.in_dll(library, "croft_release").value = _shim.table().destroy
+    return _shim.address(library, "croft_nothing")
+
+
+def empty_operators():
+    """What PyTorch takes for an operator of five tensors that does nothing, with the schema of the
+    kernel's: implemented in Python, and in C (None: it cannot be)."""
     import torch
     library = torch.library.Library("python_calls_empty", "DEF")
-    library.define("nothing(Tensor x, Tensor r, Tensor w, Tensor b, Tensor(a!) y, *, "
-                   "Scalar? eps=None) -> ()")
-    library.impl("nothing", lambda *tensors, **named: None, "CompositeExplicitAutograd")
-    empty_operator.library = library  # as long as the process
-    return torch.ops.python_calls_empty.nothing.default
+    for name in ("in_python", "in_c"):
+        library.define(name + "(Tensor x, Tensor r, Tensor w, Tensor b, Tensor(a!) y, *, "
+                       "float? eps=None) -> ()")
+        library.impl(name, torch.library.fallthrough_kernel, "Autograd")
+    library.impl("in_python", lambda *tensors, **named: None, "CompositeExplicitAutograd")
+    function = empty_function()
+    if function is not None:
+        _shim.implement("python_calls_empty", "in_c", function)
+    empty_operators.library = library  # as long as the process
+    made = torch.ops.python_calls_empty
+    return made.in_python.default, made.in_c.default if function is not None else None
 
 
 def entries_of(kernel, tensors, what, bare):
@@ -242,18 +276,26 @@ def entries_of(kernel, tensors, what, bare):
     def operator_call():
         plain(x, residual, w, b)
 
-    nothing = empty_operator()
+    given(), made(), out_operator(), operator_call()
+    entries = [("k(..., out=y)", given, what, bare, 2.0),
+               ("operator.out(..., y)", out_operator, what, bare, 4.0),
+               ("operator.out(..., y)", out_operator, "k(..., out=y)", given, None),
+               ("k(...)", made, what, bare, None),
+               ("operator(...)", operator_call, "k(...)", made, 2.0)]
 
-    def empty():
-        nothing(x, residual, w, b, y)
+    def nothing():
+        pass
 
-    given(), made(), empty()
-    return [("k(..., out=y)", given, what, bare, 2.0),
-            ("operator.out(..., y)", out_operator, what, bare, 4.0),
-            ("operator.out(..., y)", out_operator, "k(..., out=y)", given, None),
-            ("operator.out(..., y)", out_operator, "an empty operator", empty, None),
-            ("k(...)", made, what, bare, None),
-            ("operator(...)", operator_call, "k(...)", made, 2.0)]
+    for language, empty in zip(("Python", "C"), empty_operators()):
+        if empty is None:
+            print(f"an empty operator in {language}: there is none here")
+            continue
+        call = functools.partial(empty, x, residual, w, b, y)
+        call()
+        entries += [("operator.out(..., y)", out_operator, f"an empty one in {language}", call,
+                     None),
+                    (f"an empty one in {language}", call, "an empty call", nothing, None)]
+    return entries
 
 
 def main():
@@ -284,6 +326,8 @@ def main():
         entries += entries_of(kernel, tensors, what, bare)
     print(f"residual_layernorm {options.rows}x{options.width}, 5 tensors; {options.rounds} rounds "
           f"of {options.calls} calls, A B B A; us per call")
+    print(f"operators are implemented in {'Python' if _shim.table() is None else 'C'}" if torch
+          else "no operators")
     print(f"{'call':24}{'above':26}{'call':>8}{'above':>8}{'difference':>12}  quartiles      gate")
     missed = 0
     for name, call, above, base, gate in entries:
