@@ -466,6 +466,12 @@ int cli_job_compile(cli_job *job, compile_stage stage, bool partial) {
     return report_compiled(job->options, &job->compiled);
 }
 
+int cli_job_hold_less(cli_job *job) {
+    compile_free(&job->compiled);
+    compile_run(&job->request, &job->compiled);
+    return report_compiled(job->options, &job->compiled);
+}
+
 int cli_job_specialise(cli_job *job, const bool *holds) {
     if (compile_specialise(&job->request, &job->compiled, holds) == COMPILE_OK)
         return CLI_EXIT_OK;

@@ -50,6 +50,8 @@ int cli_job_open(cli_job *job, const cli_options *options, const base_source *te
 /* Reads and generates the arrays that are given; what is missing is the binding's business. */
 int cli_job_arguments(cli_job *job);
 int cli_job_compile(cli_job *job, compile_stage stage, bool partial);
+/* For a program whose registers spill: compiled anew with fewer values in them. */
+int cli_job_hold_less(cli_job *job);
 /* `compiled` becomes the variant under its conditions i with holds[i]. */
 int cli_job_specialise(cli_job *job, const bool *holds);
 void cli_job_close(cli_job *job);

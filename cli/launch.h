@@ -12,6 +12,7 @@ typedef struct cli_launch {
     const ir_module *module;  /* level tile: the parameters */
     cli_array *const *arrays; /* by module parameter, NULL for scalars */
     const ir_constant *scalars;
+    bool spilled; /* nothing ran or was printed: cli_job_hold_less, then again */
 } cli_launch;
 
 /* The workspace of several launches is made here, and stands behind the arrays from then on. The

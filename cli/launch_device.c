@@ -188,7 +188,7 @@ static int size_launches(const cli_launch *launch, cli_launch_room *room) {
 }
 
 /* The arrays are on the device. */
-static int launch_loaded(const cli_launch *launch, runtime_device *device, cli_launch_room *room,
+static int launch_loaded(cli_launch *launch, runtime_device *device, cli_launch_room *room,
                          const device_memory *memory) {
     runtime_module *module = NULL;
     int exit_code = cli_launch_choose(launch, room);
@@ -196,15 +196,18 @@ static int launch_loaded(const cli_launch *launch, runtime_device *device, cli_l
         exit_code = size_launches(launch, room);
     if (exit_code != CLI_EXIT_OK)
         return exit_code;
-    if (device->vtable->load(device, &room->artifact, &module, &room->report) != RUNTIME_OK)
-        return cli_launch_failed(launch->job->options, &room->report);
+    if (device->vtable->load(device, &room->artifact, &module, &room->report) != RUNTIME_OK) {
+        cli_job *job = launch->job;
+        launch->spilled = room->report.spilled && compile_with_less(&job->compiled, &job->planning);
+        return launch->spilled ? CLI_EXIT_OK : cli_launch_failed(job->options, &room->report);
+    }
     cli_launch_say_facts(launch->job->options, device, module);
     exit_code = launch_repeated(launch, device, module, room, memory);
     device->vtable->unload(device, module);
     return exit_code;
 }
 
-static int launch_copied(const cli_launch *launch, runtime_device *device, cli_launch_room *room) {
+static int launch_copied(cli_launch *launch, runtime_device *device, cli_launch_room *room) {
     device_memory memory = {.whole = {NULL}};
     int exit_code = copy_in(launch, device, room, &memory) == RUNTIME_OK
                         ? launch_loaded(launch, device, room, &memory)

@@ -111,12 +111,22 @@ static void list_arrays(const run_state *run, cli_array *arrays[CLI_ARGUMENT_LIM
         arrays[i] = run->tensors[i] != NULL ? &run->tensors[i]->array : NULL;
 }
 
+/* A plan whose program spills makes room for one with fewer values in registers. */
 static int launch(run_state *run) {
-    cli_array *arrays[CLI_ARGUMENT_LIMIT];
-    list_arrays(run, arrays);
-    cli_launch what = {
-        .job = run->job, .module = run->module, .arrays = arrays, .scalars = run->scalars};
-    return run->device != NULL ? cli_launch_device(&what, run->device) : cli_launch_cpu(&what);
+    for (;;) {
+        cli_array *arrays[CLI_ARGUMENT_LIMIT];
+        list_arrays(run, arrays);
+        cli_launch what = {
+            .job = run->job, .module = run->module, .arrays = arrays, .scalars = run->scalars};
+        int status =
+            run->device != NULL ? cli_launch_device(&what, run->device) : cli_launch_cpu(&what);
+        if (!what.spilled || status != CLI_EXIT_OK)
+            return status;
+        status = cli_job_hold_less(run->job);
+        run->module = run->job->compiled.tile;
+        if (status != CLI_EXIT_OK)
+            return status;
+    }
 }
 
 /* ---- the simulator ---- */

@@ -105,18 +105,23 @@ static bool copy_text(base_allocator allocator, const char *text, const char **c
     return made != NULL;
 }
 
+static void free_compiled(base_allocator allocator, api_variant *variant) {
+    api_release(allocator, variant->holds,
+                sizeof(bool) * (size_t)(variant->compiled.condition_count + 1));
+    variant->holds = NULL;
+    compile_free(&variant->compiled);
+}
+
 static void free_variant(const croft_kernel *kernel, api_variant *variant) {
     base_allocator allocator = kernel->context->allocator;
     runtime_device *device = kernel->context->device;
     if (variant->module != NULL && !variant->borrowed)
         device->vtable->unload(device, variant->module);
-    api_release(allocator, variant->holds,
-                sizeof(bool) * (size_t)(variant->compiled.condition_count + 1));
     char *plan_text = atomic_load(&variant->plan_text);
     api_release(allocator, plan_text, text_size(plan_text));
     api_release(allocator, (void *)variant->choice.plan, text_size(variant->choice.plan));
     api_release(allocator, (void *)variant->choice.set, text_size(variant->choice.set));
-    compile_free(&variant->compiled);
+    free_compiled(allocator, variant);
     api_release(allocator, variant, sizeof *variant);
 }
 
@@ -135,7 +140,8 @@ static croft_status compile_variant(api_call *call, const croft_kernel *kernel,
     const char *plan = variant->choice.plan;
     if (plan != NULL)
         variant->plan = (base_source){.name = "<plan>", .text = plan, .length = strlen(plan)};
-    variant->planning = (planner_options){.set = variant->choice.set};
+    variant->planning =
+        (planner_options){.set = variant->choice.set, .live_most = variant->planning.live_most};
     variant->request = (compile_request){.allocator = context->allocator,
                                          .source = &kernel->source,
                                          .kernel = kernel->name,
@@ -174,8 +180,9 @@ static runtime_module *module_of_same(const croft_kernel *kernel, const api_vari
     return NULL;
 }
 
+/* *spilled: nothing is loaded, and another plan may have fewer values in registers. */
 static croft_status load_module(api_call *call, croft_kernel *kernel, api_variant *variant,
-                                runtime_entry *behind) {
+                                runtime_entry *behind, bool *spilled) {
     const compile_result *compiled = &variant->compiled;
     runtime_device *device = kernel->context->device;
     machine_flags flags;
@@ -203,12 +210,17 @@ static croft_status load_module(api_call *call, croft_kernel *kernel, api_varian
     runtime_status status = device->vtable->load(device, &artifact, &variant->module, report);
     kernel->compiled += status == RUNTIME_OK && !report->from_cache;
     kernel->from_cache += status == RUNTIME_OK && report->from_cache;
-    croft_status answer = api_runtime_status(call, report, status);
+    *spilled = status == RUNTIME_COMPILE_FAILED && report->spilled &&
+               compile_with_less(compiled, &variant->planning);
+    croft_status answer =
+        *spilled ? CROFT_COMPILER_FAILED : api_runtime_status(call, report, status);
     api_release(call->allocator, report, sizeof *report);
     return answer;
 }
 
-static croft_status load_variant(api_call *call, croft_kernel *kernel, api_variant *variant) {
+static croft_status load_variant(api_call *call, croft_kernel *kernel, api_variant *variant,
+                                 bool *spilled) {
+    *spilled = false;
     variant->module = module_of_same(kernel, variant);
     variant->borrowed = variant->module != NULL;
     if (variant->borrowed)
@@ -217,9 +229,27 @@ static croft_status load_variant(api_call *call, croft_kernel *kernel, api_varia
     runtime_entry *behind = api_allocate(call->allocator, size);
     if (behind == NULL)
         return CROFT_OUT_OF_MEMORY;
-    croft_status status = load_module(call, kernel, variant, behind);
+    croft_status status = load_module(call, kernel, variant, behind, spilled);
     api_release(call->allocator, behind, size);
     return status;
+}
+
+/* A plan whose program spills is rejected: the next has fewer values in registers, until one does
+ * not or none has fewer. */
+static croft_status build_variant(api_call *call, croft_kernel *kernel,
+                                  const text_bindings *bindings, const text_argument *arguments,
+                                  int count, const runtime_tensor *tensors, api_variant *variant) {
+    for (;;) {
+        bool spilled = false;
+        croft_status status = compile_variant(call, kernel, arguments, count, variant);
+        if (status == CROFT_OK)
+            status = specialise(call, bindings, tensors, variant);
+        if (status == CROFT_OK)
+            status = load_variant(call, kernel, variant, &spilled);
+        if (!spilled)
+            return status;
+        free_compiled(call->allocator, variant);
+    }
 }
 
 /* The kernel's lock is held, so nothing in here may unwind. */
@@ -238,11 +268,7 @@ static croft_status make_variant(api_call *call, croft_kernel *kernel,
                               ? CROFT_OK
                               : CROFT_OUT_OF_MEMORY;
     if (status == CROFT_OK)
-        status = compile_variant(call, kernel, arguments, count, variant);
-    if (status == CROFT_OK)
-        status = specialise(call, bindings, tensors, variant);
-    if (status == CROFT_OK)
-        status = load_variant(call, kernel, variant);
+        status = build_variant(call, kernel, bindings, arguments, count, tensors, variant);
     if (status != CROFT_OK) {
         free_variant(kernel, variant);
         return status;

@@ -358,6 +358,18 @@ bool compile_launch_of(const compile_result *result, int launch, const int64_t *
             layout_extent_evaluate(code->workspace, sizes, &size->workspace_bytes));
 }
 
+enum { LEAST_LIVE = 8 };
+
+bool compile_with_less(const compile_result *result, planner_options *options) {
+    const planner_report *planning = &result->planning;
+    int64_t live = planning->chosen.live_slots;
+    if (planning->program == NULL || planning->kind != PLANNER_BY_SEARCH || options->set != NULL ||
+        live < LEAST_LIVE)
+        return false;
+    options->live_most = live * 7 / 8;
+    return true;
+}
+
 void compile_free(compile_result *result) {
     base_arena_free(&result->arena);
 }

@@ -116,6 +116,11 @@ typedef struct compile_launch {
     int64_t workspace_bytes; /* of each running group */
 } compile_launch;
 
+/* For a program whose registers spill: options for another plan, with at most seven eighths of the
+ * values at once that the plan of the result was taken to have. False where nothing would change:
+ * the plan was given, or holds hardly any. */
+bool compile_with_less(const compile_result *result, planner_options *options);
+
 /* The result must be freed with compile_free, whatever the status. */
 void compile_run(const compile_request *request, compile_result *result);
 void compile_free(compile_result *result);

@@ -420,6 +420,8 @@ static bool refuse_registers(const planner_program *program, const planner_candi
     int64_t threads = planner_candidate_workers(c) * c->packed;
     threads = ceil_of(threads, THREADS_TOGETHER) * THREADS_TOGETHER;
     *limit = registers / threads / REGISTERS_TOGETHER * REGISTERS_TOGETHER - OWN_REGISTERS;
+    if (program->live_most > 0 && program->live_most < *limit)
+        *limit = program->live_most;
     *limit = *limit > 1 ? *limit : 1;
     *found = c->live_slots;
     return lanes_are_threads(program) && registers > 0 && *found > *limit;

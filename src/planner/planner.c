@@ -320,6 +320,7 @@ static ir_plan *plan_row(planner_state *state, planner_family family,
                          const planner_options *options, const planner_setting *setting,
                          base_diagnostics *diagnostics, planner_report *report) {
     planner_program *program = planner_program_begin(state, options->sizes);
+    program->live_most = options->live_most;
     planner_candidate *standard = &report->chosen;
     *standard = planner_candidate_standard(program);
     planner_candidate_keep(program, standard,

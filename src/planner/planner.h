@@ -24,7 +24,8 @@ typedef struct planner_options {
                              form, quotients are exact */
     bool portable; /* functions have their portable form, as where the plan runs by a target that
                       has no native ones */
-    bool all;      /* the report has every candidate */
+    int64_t live_most; /* values that a lane may have at once, at most; 0: what registers hold */
+    bool all;          /* the report has every candidate */
 } planner_options;
 
 /* Why the plan is what it is. */

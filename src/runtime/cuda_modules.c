@@ -295,12 +295,14 @@ static runtime_status build(cuda_device *cuda, runtime_module *module,
         status = compile(cuda, module, artifact, true, fresh, &compiled, report);
     }
     const runtime_module *spill = status == RUNTIME_OK ? find_spill(module, artifact) : NULL;
-    if (spill != NULL)
+    if (spill != NULL) {
         status = runtime_report_set(
             report, RUNTIME_COMPILE_FAILED,
             "the program spills: %lld bytes of a thread are stored and loaded for want of "
             "registers (from ptxas: %d registers)",
             (long long)spill->facts.spill_bytes, spill->facts.registers);
+        report->spilled = true;
+    }
     if (status == RUNTIME_OK)
         status = load_code(cuda, module, artifact, compiled.code, report);
     cuda_compiled_free(cuda->allocator, &compiled);

@@ -12,6 +12,7 @@ runtime_status runtime_report_set(runtime_report *report, runtime_status status,
     vsnprintf(report->text, sizeof report->text, format, arguments);
     va_end(arguments);
     report->status = status;
+    report->spilled = false;
     return status;
 }
 

@@ -27,6 +27,7 @@ enum { RUNTIME_REPORT_LIMIT = 16384 };
 typedef struct runtime_report {
     runtime_status status;
     bool from_cache; /* of a load: the program was not compiled now (cache.h) */
+    bool spilled;    /* of a load that failed: its registers spill, another plan may fit */
     char text[RUNTIME_REPORT_LIMIT];
 } runtime_report;
 

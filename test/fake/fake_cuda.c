@@ -28,7 +28,7 @@ static const char log_text[] =
     "ptxas info    : 0 bytes gmem\n"
     "ptxas info    : Compiling entry function '%s' for 'sm_90a'\n"
     "ptxas info    : Function properties for %s\n"
-    "ptxas         .     16 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+    "ptxas         .     16 bytes stack frame, %d bytes spill stores, 0 bytes spill loads\n"
     "ptxas info    : Used 32 registers, used 1 barriers, 16 bytes cumulative stack size, "
     "1024 bytes smem\n"
     "ptxas info    : Compile time = 3.305 ms\n";
@@ -77,7 +77,9 @@ EXPORT __attribute__((constructor)) void fake_cuda_reset(void) {
                                   .cluster_limit = 8};
     const char *word = getenv("FAKE_CUDA");
     word = word != NULL ? word : "";
+    fake_cuda.spilling = strcmp(word, "spills") == 0 ? 2 : 0;
     fake_cuda.kernel = strcmp(word, "copy") == 0       ? copy
+                       : strcmp(word, "spills") == 0   ? copy
                        : strcmp(word, "overrun") == 0  ? overrun
                        : strcmp(word, "unsteady") == 0 ? unsteady
                                                        : NULL;
@@ -524,7 +526,8 @@ EXPORT int nvrtcCreateProgram(void **program, const char *text, const char *name
          "a text stands alone");
     pthread_mutex_lock(&lock);
     snprintf(fake_cuda.text, sizeof fake_cuda.text, "%s", text);
-    snprintf(log_room, sizeof log_room, log_text, name, name);
+    snprintf(log_room, sizeof log_room, log_text, name, name, fake_cuda.spilling > 0 ? 8 : 0);
+    fake_cuda.spilling -= fake_cuda.spilling > 0;
     pthread_mutex_unlock(&lock);
     *program = handle(7);
     add(&fake_cuda.live_programs, 1);

@@ -7,10 +7,10 @@
  * Device memory is memory of the process, and a launch runs `kernel`, a function of the test, when
  * there is one. Without a test, as a library that the command opens, FAKE_CUDA in the environment
  * says what a launch does to two f32[R, N]: `copy`, `overrun` (copies one element more), `unsteady`
- * (every third launch other elements), `lost` (fails with an illegal address), or which device
- * there is: `none`, `old` (compute capability 7.5). It checks what a real driver would only crash
- * on: contexts are pushed and popped in pairs, memory, streams, pools and modules are given back
- * once, calls have a current context.
+ * (every third launch other elements), `lost` (fails with an illegal address), `spills` (copies but
+ * the first two programs that are compiled spill), or which device there is: `none`, `old` (compute
+ * capability 7.5). It checks what a real driver would only crash on: contexts are pushed and popped
+ * in pairs, memory, streams, pools and modules are given back once, calls have a current context.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
@@ -40,6 +40,7 @@ typedef struct fake_cuda_state {
     const char *function_name; /* the one that is in every module */
     const char *log;           /* NULL: figures of the program that was compiled last */
     const char *free_log;      /* where registers need not be few; NULL: the same */
+    int spilling;              /* so many compilations from now have registers that spill */
     int compile_error;
     int argument_words; /* copied of every launch */
     void (*kernel)(const uint64_t *arguments, uint32_t groups);

@@ -133,7 +133,7 @@ def runs():
     y.unlink()
     run = croft(*words, does="lost")
     command.case("a_lost_device_is_told_and_writes_nothing",
-                 run.code == 4 and "cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS" in run.err
+                 run.code == 4 and "cuLaunchKernelEx: CUDA_ERROR_ILLEGAL_ADDRESS" in run.err
                  and not y.exists(), run)
     run = croft(*words, compiler=NOWHERE, does="copy")
     command.case("without_the_compiler_nothing_runs",
@@ -142,6 +142,18 @@ def runs():
     for machine in ("sm_80", "cpu-avx2"):
         run = croft(*words, "--machine", machine, "--check", does="copy")
         command.case(f"a_plan_for_{machine}_runs_on_the_device", run.code == 0, run)
+
+
+def spills():
+    """A program that spills: another plan, if none was asked for."""
+    kernel = command.SCRATCH / "copy.croft"
+    words = ["run", kernel, "x=randn:3x4096", "y=-", "--target", "cuda"]
+    run = croft(*words, "--check", does="spills")
+    command.case("a_program_that_spills_makes_room_for_another_plan",
+                 run.code == 0 and "check y: ok, 12288 elements" in run.out, run)
+    run = croft(*words, "--set", "w=64", does="spills")
+    command.case("a_plan_that_was_asked_for_and_spills_is_refused",
+                 run.code == 4 and "the program spills: 8 bytes" in run.err, run)
 
 
 def lists_opencl():
@@ -261,5 +273,6 @@ loader()
 reports()
 missing()
 runs()
+spills()
 runs_opencl()
 command.finish()
