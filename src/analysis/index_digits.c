@@ -42,6 +42,8 @@ static bool add_piece(const digit_walk *walk, digit_piece piece) {
         return false;
     if (digit.holder == LAYOUT_STEP) /* steps begin at 0 and end where they must */
         return !piece.turned && add_step(walk, digit, piece.top ? 0 : digit.radix, stride);
+    if (digit.holder == LAYOUT_BLOCK) /* the same in all lanes: left to the caller */
+        return walk->term->divide == 1 && walk->end == 0 && !piece.turned;
     if (digit.holder != LAYOUT_LANE && digit.holder != LAYOUT_SUBGROUP &&
         digit.holder != LAYOUT_SLOT)
         return false;

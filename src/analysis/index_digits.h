@@ -6,7 +6,8 @@
  *
  * Only where the borders of divide and modulus fall on borders of the digits, or cut a digit into
  * whole parts; an exclusive or of the index turns digits round. Of a shifted axis only whole
- * indices fall apart: what is found is of its positions. */
+ * indices fall apart: what is found is of its positions. So of an axis on blocks: what is found is
+ * of one block. */
 #ifndef ANALYSIS_INDEX_DIGITS_H
 #define ANALYSIS_INDEX_DIGITS_H
 

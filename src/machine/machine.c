@@ -25,7 +25,8 @@
  *          the driver says; 1.98 GHz; 128 bytes a cycle of an L1. Measured: 4.68 TB/s of reads
  *          alone, and 600 ns, since about 10 KB under way on each multiprocessor carry reads of
  *          2.15 TB/s. ESTIMATE: 6.5 TB/s of the L2; kernels that read each byte twice stay at the
- *          roof of memory with 6.3.
+ *          roof of memory with 6.3. Documented: 16 groups of a cluster, those beyond 8 where the
+ *          kernel allows it.
  *   sm_80  an A100 of 40 GB. Documented: 108 multiprocessors of 64 lanes, 164 of 192 KiB, 40 MB of
  *          L2, 1.41 GHz, 1.555 TB/s. ESTIMATES: nine tenths of that, 4 TB/s of the L2, 600 ns.
  *   opencl nothing is known of the device: local memory of 32 KiB is what full profile promises.
@@ -193,6 +194,7 @@ static const machine machines[] = {
      .compiler_flags = "-arch=sm_90a",
      .lanes_limit = 1024,
      .lanes_are_threads = true,
+     .cluster_limit = 16,
      .row_subgroups = 8,
      .native_math = true,
      .launches_overlap = true,

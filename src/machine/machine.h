@@ -38,6 +38,7 @@ typedef struct machine {
     /* Each lane is a thread of its own (a GPU). Else a whole group is one thread: its lanes are the
      * elements of vector registers, and all of them run in lock step (a cpu). */
     bool lanes_are_threads;
+    int cluster_limit;     /* groups that reach each other's scratch, at most; 0: no clusters */
     int row_subgroups;     /* subgroups of a group that run side by side, for one row at most */
     bool native_math;      /* its target has the native forms of ir/native.def */
     bool launches_overlap; /* a launch may start while those in front of it end, and wait itself */

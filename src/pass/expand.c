@@ -80,6 +80,7 @@ pass_result pass_expand(ir_module *module, pass_context *context) {
     module->level = IR_THREAD;
     state.builder = (ir_builder){.module = module, .region = &module->body};
     expand_scratch_declare(&state, &mapped);
+    expand_cluster_begin(&state);
     expand_programs(&state, &mapped);
     expand_shifts(&state, &mapped);
     expand_pieces(&state, &mapped);

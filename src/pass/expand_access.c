@@ -149,8 +149,12 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
 }
 
 /* Of the lanes that own one element, or that have what a program stores once, one stores it. */
-static void access_add_copies(expand_state *state, const expand_place *place, access_parts *parts) {
+static void access_add_copies(expand_state *state, const expand_place *place, const ir_value *tile,
+                              access_parts *parts) {
     int spread = place != NULL ? place->spread : -1;
+    ir_value *stores = expand_cluster_first(state, tile);
+    if (stores != NULL)
+        parts_mask(state, parts, stores);
     if (!(spread >= 0 ? parts->vector : state->packed))
         return;
     ir_value *first = expand_first_copy(state, spread);
@@ -195,7 +199,7 @@ static void access_build(expand_state *state, expand_place *place, ir_op *op, ir
             access_add_value(state, parts, index, value, old->inside, tensor->extent[i]);
     }
     if (op->opcode == IR_STORE)
-        access_add_copies(state, place, parts);
+        access_add_copies(state, place, tile, parts);
     if (op->opcode == IR_LOAD && state->active != NULL &&
         is_stored_to(state->module, op->operands[0]))
         parts_mask(state, parts, state->active);

@@ -135,6 +135,7 @@ static ir_list find_lane_bits(const expand_state *state, const layout_axis *digi
 static void add_partners(const expand_state *state, const layout_axis *digits, expand_axis *axis) {
     axis->lanes = layout_axis_radix(digits, LAYOUT_LANE);
     axis->subgroups = layout_axis_radix(digits, LAYOUT_SUBGROUP);
+    axis->blocks = layout_axis_radix(digits, LAYOUT_BLOCK);
     axis->lane_bits = find_lane_bits(state, digits);
     add_partials(state, digits, axis);
     add_own_program(state, axis);

@@ -95,6 +95,8 @@ bool expand_closed_index(expand_state *state, expand_place *place, const ir_op *
         const analysis_index_term *term = &parts.form.terms[i];
         if (state->axis[term->axis].shift != NULL)
             add_weighted(b, &parts, state->axis[term->axis].shift, -term->stride);
+        if (state->axis[term->axis].part != NULL)
+            add_weighted(b, &parts, state->axis[term->axis].part, term->stride);
     }
     uint64_t constant = (uint64_t)parts.form.constant + (uint64_t)parts.digits.constant;
     if (constant != 0)

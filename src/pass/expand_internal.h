@@ -14,6 +14,7 @@ typedef struct expand_scratch {
     const ir_op *user;
     ir_value *array;
     ir_value *token; /* its state at the place that is being written */
+    bool far;        /* other groups of the cluster write it: a cell for each */
 } expand_scratch;
 
 /* Arrays [first, last) of state->scratch. */
@@ -37,6 +38,8 @@ typedef struct expand_axis {
     ir_affine affine;
     int64_t constant;  /* of an exclusive or, whose terms count down */
     ir_value *shift;   /* uniform i64: the element is that of the position - shift; NULL: none */
+    int64_t blocks;    /* groups of the cluster that share it; 0, 1: each has all of it */
+    ir_value *part;    /* uniform i64, of this group: added to the element; NULL: none */
     ir_affine replica; /* 0 in one position of all that own the same element, more in the others */
     int64_t lanes, subgroups; /* that its digits tell apart */
     ir_list lane_bits;        /* masks of the lane number: what its lane digits count */
@@ -89,6 +92,7 @@ typedef struct expand_state {
     expand_scratch scratch[EXPAND_MAX_SCRATCH]; /* in the order of their users in the text */
     int scratch_count;
     expand_range released; /* arrays that a loop uses again: a sync on the way releases them */
+    ir_value *block;       /* uniform i64, the number in the cluster; NULL: there is none */
     ir_value *active;      /* bool(1): lanes with a program of their own; NULL: all */
     ir_value *program[IR_MAX_PROGRAMS];
     ir_op *walk;         /* the loop of a group over programs, when there is one */
@@ -259,8 +263,24 @@ expand_range expand_scratch_inside(const expand_state *state, const ir_op *op);
  * comes of them is uniform, or where programs share the team T(1). */
 void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int count,
                             ir_value **values);
-/* Publishes what is written, and releases the published arrays of the range. */
-void expand_scratch_sync(expand_state *state, expand_range released);
+/* Publishes what is written, and releases the published arrays of the range; the sync of a group
+ * only those that no other group writes. */
+void expand_scratch_sync(expand_state *state, expand_range released, ir_scope scope);
+/* The scope of a sync that the array at this place of state->scratch waits for. */
+ir_scope expand_scratch_scope(const expand_state *state, int at);
+
+/* expand_cluster.c: the number of the group in its cluster and the parts of axes, before the
+ * programs. */
+void expand_cluster_begin(expand_state *state);
+/* Of `count` positions of a guarded step those that are left from the part of the group on. */
+ir_value *expand_cluster_count(expand_state *state, int axis, ir_value *count);
+/* bool, uniform: whether the group stores a tile; NULL: each stores its part, or is alone. */
+ir_value *expand_cluster_first(expand_state *state, const ir_value *tile);
+/* Its results are in several groups. */
+bool expand_cluster_meets(const expand_state *state, const ir_op *reduce);
+/* The results of reductions that end together, of this group, become those of the cluster. */
+void expand_cluster_combine(expand_state *state, ir_op *const *reduces, int count,
+                            ir_value **values);
 
 /* expand_tokens.c. Tokens as the last carries of a loop, or results of a branch. Before the op is
  * made: operands and types of the range, appended. */

@@ -109,7 +109,9 @@ void expand_sweep_once(expand_sweep_state *s, expand_place *place, int depth, ir
     expand_enter_piece(s, place, depth, full_pieces);
     place->step[number] = place->cells_from = full;
     place->count = ir_build_binary(b, IR_SUB, bound, ir_build_binary(b, IR_MUL, full, chunk));
-    sweep_branch(s, place, depth, ir_build_binary(b, IR_LT, zero, place->count));
+    ir_value *some = ir_build_binary(b, IR_LT, zero, place->count);
+    place->count = expand_cluster_count(state, number, place->count);
+    sweep_branch(s, place, depth, some);
     place->count = NULL;
     expand_leave_pieces(s, place, depth, &whole);
 }

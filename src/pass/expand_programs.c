@@ -6,6 +6,7 @@
  *     program row with `lane 4 @8 | subgroup 2 | group *`, where elements have 8 lanes
  *                                              .. of group*8 + lane/8 + subgroup*4
  *
+ *     program row, elements on `block 4`       %row = group // 4
  *     program row with `subgroup 2 | group 264 | step *`
  *                                              for %at = group .. (R + 1) // 2 step 264 { %row = ..
  *
@@ -149,6 +150,9 @@ void expand_programs(expand_state *state, ir_region *mapped) {
     b->location = program_location(mapped, module->program_count - 1);
     if (module->program_count > 0)
         rest = ir_build_op(b, IR_GROUP, 0, NULL, 1, &type, 0)->results[0];
+    if (rest != NULL && module->cluster > 1)
+        rest =
+            ir_build_binary(b, IR_FLOOR_DIV, rest, ir_build_integer(b, BASE_I64, module->cluster));
     for (int i = module->program_count - 1; i >= 0; i--) {
         const layout_extent *count =
             layout_extent_ceil(pool, program_count(state, i), programs_together(state, i));
@@ -170,6 +174,9 @@ void expand_programs(expand_state *state, ir_region *mapped) {
         groups =
             groups == NULL ? NULL : layout_extent_binary(pool, LAYOUT_EXTENT_MUL, groups, count);
     }
+    if (groups != NULL && module->cluster > 1)
+        groups = layout_extent_binary(pool, LAYOUT_EXTENT_MUL, groups,
+                                      layout_extent_constant(pool, module->cluster));
     if (groups == NULL) {
         expand_fail(state, NULL, "size-overflow", "the grid has more than 2^63 programs");
         groups = layout_extent_constant(pool, 0);

@@ -128,10 +128,12 @@ void expand_reduce_finish(expand_state *state, ir_op *const *reduces, int count,
         partial[i] = expand_reduce_meets(state, reduces[i]) ? values[i] : NULL;
     }
     expand_scratch_combine(state, reduces, count, partial);
+    for (int i = 0; i < count; i++)
+        values[i] = partial[i] != NULL ? partial[i] : values[i];
+    expand_cluster_combine(state, reduces, count, values);
     for (int i = 0; i < count; i++) {
         const ir_op *op = reduces[i];
         state->builder.location = op->location;
-        values[i] = partial[i] != NULL ? partial[i] : values[i];
         if (expand_zero_has_keys(op))
             values[i] = expand_zero_value(state, values[i]);
         base_dtype result = ir_build_dtype(

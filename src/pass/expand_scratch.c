@@ -48,9 +48,10 @@ expand_range expand_scratch_inside(const expand_state *state, const ir_op *op) {
 
 static expand_scratch *scratch_of(expand_state *state, const ir_op *user) {
     for (int i = 0; i < state->scratch_count; i++)
-        if (state->scratch[i].user == user ||
-            (user->attributes.array != NULL && state->scratch[i].user->anchor != NULL &&
-             strcmp(state->scratch[i].user->anchor, user->attributes.array) == 0))
+        if (!state->scratch[i].far &&
+            (state->scratch[i].user == user ||
+             (user->attributes.array != NULL && state->scratch[i].user->anchor != NULL &&
+              strcmp(state->scratch[i].user->anchor, user->attributes.array) == 0)))
             return &state->scratch[i];
     return NULL;
 }
@@ -60,7 +61,11 @@ static ir_token_state after_sync(ir_token_state before) {
     return before == IR_TOKEN_WRITTEN ? IR_TOKEN_PUBLISHED : IR_TOKEN_FREE;
 }
 
-void expand_scratch_sync(expand_state *state, expand_range released) {
+ir_scope expand_scratch_scope(const expand_state *state, int at) {
+    return state->scratch[at].far ? IR_SCOPE_CLUSTER : IR_SCOPE_GROUP;
+}
+
+void expand_scratch_sync(expand_state *state, expand_range released, ir_scope scope) {
     ir_value *operands[EXPAND_MAX_SCRATCH] = {NULL};
     ir_type types[EXPAND_MAX_SCRATCH] = {{0}};
     expand_scratch *taken[EXPAND_MAX_SCRATCH];
@@ -69,7 +74,8 @@ void expand_scratch_sync(expand_state *state, expand_range released) {
         expand_scratch *scratch = &state->scratch[i];
         ir_token_state before = scratch->token->type.state;
         bool again = i >= released.first && i < released.last;
-        if (before != IR_TOKEN_WRITTEN && !(before == IR_TOKEN_PUBLISHED && again))
+        if ((before != IR_TOKEN_WRITTEN && !(before == IR_TOKEN_PUBLISHED && again)) ||
+            scope < expand_scratch_scope(state, i))
             continue;
         taken[count] = scratch;
         operands[count] = scratch->token;
@@ -77,7 +83,7 @@ void expand_scratch_sync(expand_state *state, expand_range released) {
         types[count++].state = after_sync(before);
     }
     ir_op *sync = ir_build_op(&state->builder, IR_SYNC, count, operands, count, types, 0);
-    sync->attributes.scope = IR_SCOPE_GROUP;
+    sync->attributes.scope = scope;
     for (int i = 0; i < count; i++)
         taken[i]->token = sync->results[i];
 }
@@ -153,7 +159,7 @@ static void release_before_puts(expand_state *state, ir_op *const *reduces, int 
         read = true;
     }
     if (read)
-        expand_scratch_sync(state, state->released);
+        expand_scratch_sync(state, state->released, IR_SCOPE_GROUP);
 }
 
 void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int count,
@@ -171,7 +177,7 @@ void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int coun
     }
     if (used == 0 || state->failed)
         return;
-    expand_scratch_sync(state, state->released);
+    expand_scratch_sync(state, state->released, IR_SCOPE_GROUP);
     for (int i = 0; i < count; i++) {
         if (values[i] == NULL)
             continue;
@@ -207,7 +213,7 @@ static void release_again(expand_state *state, const expand_scratch *scratch) {
         range = (expand_range){at, at + 1};
     range.first = range.first < at ? range.first : at;
     range.last = range.last > at + 1 ? range.last : at + 1;
-    expand_scratch_sync(state, range);
+    expand_scratch_sync(state, range, IR_SCOPE_GROUP);
 }
 
 ir_value *expand_scratch_exchange(expand_state *state, const expand_exchange *exchange) {
@@ -228,7 +234,7 @@ ir_value *expand_scratch_exchange(expand_state *state, const expand_exchange *ex
     ir_op *put = ir_build_op(b, IR_PUT, count, operands, 1, &type, 0);
     put->attributes.access = access;
     scratch->token = put->results[0];
-    expand_scratch_sync(state, state->released);
+    expand_scratch_sync(state, state->released, IR_SCOPE_GROUP);
     count = 1;
     access = exchange_access(state, exchange->get, exchange->get_inside, operands, &count);
     operands[count++] = scratch->token;

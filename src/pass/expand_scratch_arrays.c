@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-static void declare_array(expand_state *state, const ir_op *user, base_dtype dtype, int64_t cells) {
+static void declare_array(expand_state *state, const ir_op *user, base_dtype dtype, int64_t cells,
+                          bool far) {
     ir_module *module = state->module;
     if (state->scratch_count == EXPAND_MAX_SCRATCH) {
         expand_fail(state, user, "too-many-arrays",
@@ -24,8 +25,19 @@ static void declare_array(expand_state *state, const ir_op *user, base_dtype dty
     ir_op *op = ir_build_op(&state->builder, IR_SCRATCH, 0, NULL, 2, types, 0);
     op->attributes.extent = types[0].extent[0];
     op->results[1]->type.scratch = op->results[0];
-    state->scratch[state->scratch_count++] =
-        (expand_scratch){.user = user, .array = op->results[0], .token = op->results[1]};
+    state->scratch[state->scratch_count++] = (expand_scratch){
+        .user = user, .array = op->results[0], .token = op->results[1], .far = far};
+}
+
+/* Partial results of subgroups, and of the groups of a cluster. */
+static void declare_reduce(expand_state *state, const ir_op *op) {
+    base_dtype dtype = expand_zero_has_keys(op)
+                           ? BASE_I32
+                           : ir_monoid_state(op->attributes.monoid, op->operands[0]->type.dtype);
+    if (expand_reduce_meets(state, op))
+        declare_array(state, op, dtype, expand_order_cells(state, op), false);
+    if (expand_cluster_meets(state, op))
+        declare_array(state, op, dtype, state->module->cluster, true);
 }
 
 /* Of the conversions of the region that use the array of this one. */
@@ -49,17 +61,13 @@ static int64_t cells_inside(expand_state *state, const ir_region *region, const 
 static void declare_inside(expand_state *state, const ir_region *region, const ir_region *all) {
     for (const ir_op *op = region->first; op != NULL; op = op->next) {
         const ir_value *operand = op->operand_count > 0 ? op->operands[0] : NULL;
-        if (op->opcode == IR_REDUCE && expand_reduce_meets(state, op))
-            declare_array(state, op,
-                          expand_zero_has_keys(op)
-                              ? BASE_I32
-                              : ir_monoid_state(op->attributes.monoid, operand->type.dtype),
-                          expand_order_cells(state, op));
+        if (op->opcode == IR_REDUCE)
+            declare_reduce(state, op);
         bool own = op->opcode == IR_CONVERT && op->attributes.array == NULL;
         int64_t cells = own ? expand_convert_cells(state, op) : 0;
         int64_t others = cells > 0 ? cells_inside(state, all, op) : 0;
         if (cells > 0)
-            declare_array(state, op, operand->type.dtype, cells > others ? cells : others);
+            declare_array(state, op, operand->type.dtype, cells > others ? cells : others, false);
         for (int i = 0; i < op->region_count; i++)
             declare_inside(state, op->regions[i], all);
     }

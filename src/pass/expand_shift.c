@@ -88,6 +88,8 @@ ir_value *expand_axis_base(expand_state *state, const expand_place *place, int a
     ir_value *base = ir_build_binary(b, IR_MUL, place->step[axis], chunk);
     if (held->constant != 0)
         base = ir_build_binary(b, IR_ADD, base, ir_build_integer(b, BASE_I64, held->constant));
+    if (held->part != NULL)
+        base = ir_build_binary(b, IR_ADD, base, held->part);
     return held->shift == NULL ? base : ir_build_binary(b, IR_SUB, base, held->shift);
 }
 

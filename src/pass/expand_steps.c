@@ -158,7 +158,9 @@ static void sweep_piece_known(expand_sweep_state *s, expand_place *place, int de
         return;
     }
     place->step[axis] = first;
-    place->count = piece->rest > 0 ? ir_build_integer(b, BASE_I64, piece->rest) : NULL;
+    if (piece->rest > 0)
+        place->count =
+            expand_cluster_count(s->state, axis, ir_build_integer(b, BASE_I64, piece->rest));
     expand_sweep_nest(s, place, depth + 1);
     place->count = NULL;
 }
@@ -198,7 +200,7 @@ static ir_value *sweep_steps(expand_sweep_state *s, expand_place *place, int dep
     ir_value *one = ir_build_integer(b, BASE_I64, 1);
     ir_value *end = ir_build_binary(b, IR_ADD, full, ir_build_binary(b, IR_MINIMUM, rest, one));
     sweep_loop(s, place, depth, (expand_steps){.first = first, .end = full});
-    place->count = rest;
+    place->count = expand_cluster_count(s->state, s->sweep->attributes.axes[depth], rest);
     sweep_loop(s, place, depth, (expand_steps){.first = full, .end = end});
     place->count = NULL;
     return end;
@@ -224,9 +226,9 @@ static void sweep_axis_runtime(expand_sweep_state *s, expand_place *place, int d
 
 /* An axis of one step, as straight-line code: what is kept of it stays in slots. */
 static void sweep_once(expand_sweep_state *s, expand_place *place, int depth, ir_value *bound) {
-    place->step[s->sweep->attributes.axes[depth]] =
-        ir_build_integer(&s->state->builder, BASE_I64, 0);
-    place->count = bound;
+    int axis = s->sweep->attributes.axes[depth];
+    place->step[axis] = ir_build_integer(&s->state->builder, BASE_I64, 0);
+    place->count = expand_cluster_count(s->state, axis, bound);
     expand_sweep_nest(s, place, depth + 1);
     place->count = NULL;
 }

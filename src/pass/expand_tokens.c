@@ -13,7 +13,7 @@ void expand_tokens_before(expand_state *state, expand_range range, bool loop, ir
                           ir_type *types) {
     bool first = loop && range.last > range.first;
     if (first && state->scratch[range.first].token->type.state == IR_TOKEN_PUBLISHED)
-        expand_scratch_sync(state, state->released);
+        expand_scratch_sync(state, state->released, expand_scratch_scope(state, range.first));
     for (int i = range.first; i < range.last; i++) {
         ir_value *token = state->scratch[i].token;
         types[i - range.first] = token->type;
@@ -53,7 +53,7 @@ void expand_tokens_leave(expand_state *state, expand_range range, const ir_type 
         missing |= types[i - range.first].state == IR_TOKEN_FREE &&
                    state->scratch[i].token->type.state != IR_TOKEN_FREE;
     if (missing)
-        expand_scratch_sync(state, range);
+        expand_scratch_sync(state, range, expand_scratch_scope(state, range.first));
     for (int i = range.first; i < range.last; i++)
         yields[i - range.first] = state->scratch[i].token;
 }

@@ -11,8 +11,8 @@
  *     axis row      lane 4 | subgroup 2 | group *       in the module lane 4 @8 | subgroup 2 | ..
  *     axis N        slot 4 | lane 8 | step *
  *
- * What programs that share a team may do stands in map_packed.c, what a plan may say of digits
- * alone in map_plan_check.c.
+ * What programs that share a team may do stands in map_packed.c, what axes on the groups of a
+ * cluster may be in map_cluster.c, what a plan may say of digits alone in map_plan_check.c.
  */
 #include "analysis/meetings.h"
 #include "analysis/shift.h"
@@ -92,7 +92,7 @@ static const char *axis_refusal(map_state *state, const ir_axis *axis) {
     if (lanes > 64 || (lanes & (lanes - 1)) != 0)
         return "lanes are a power of two up to 64";
     if (layout_axis_has(digits, LAYOUT_GROUP))
-        return "an element axis lies on lanes, subgroups, slots and steps";
+        return "an element axis lies on lanes, subgroups, blocks, slots and steps";
     int64_t slots = layout_axis_radix(digits, LAYOUT_SLOT);
     if (slots > 64)
         return "at most 64 slots";
@@ -175,7 +175,7 @@ void map_axes_apply(map_state *state) {
     module->axis_count = state->axes.count;
     module->axes = BASE_NEW_ARRAY(module->arena, ir_axis, state->axes.count);
     module->lanes = 1;
-    module->subgroup = 0;
+    module->subgroup = module->cluster = 0;
     int64_t below[LAYOUT_HOLDER_COUNT];
     map_numbers_of_elements(state, below);
     for (int i = 0; i < state->axes.count; i++) {
@@ -204,6 +204,8 @@ void map_axes_apply(map_state *state) {
         check_shift(state, i, line);
         if (reason == NULL)
             apply_team(state, axis, line->location);
+        if (reason == NULL)
+            map_cluster_apply(state, axis, line->location);
     }
     check_spread(state);
 }

@@ -56,6 +56,10 @@ int64_t map_programs_together(const ir_module *module);
 /* Reports what programs cannot share: lanes with elements, tensors that are stored in place,
  * conversions, shifts, bounds that differ between them. After the axes are set. */
 void map_check_packed(map_state *state);
+/* map_cluster.c, axes that lie on the groups of a cluster. Sets the cluster; what the machine has
+ * not is reported. Then, after the axes are set, what groups that share a program cannot do. */
+void map_cluster_apply(map_state *state, const ir_axis *axis, base_location location);
+void map_check_cluster(map_state *state);
 /* Reports a mechanism that cannot do the work of the conversion. */
 void map_check_convert(map_state *state, const ir_op *op, const ir_plan_line *line);
 /* map_order.c: reports an order of a reduction that may not be, or that the digits cannot keep. */

@@ -50,7 +50,8 @@ void map_stack_programs(layout_axis *digits, int64_t below[LAYOUT_HOLDER_COUNT])
 
 const char *map_programs_refusal(const ir_module *module, const layout_axis *digits) {
     bool walks = layout_axis_has(digits, LAYOUT_STEP);
-    if (!layout_axis_has(digits, LAYOUT_GROUP) || layout_axis_has(digits, LAYOUT_SLOT))
+    if (!layout_axis_has(digits, LAYOUT_GROUP) || layout_axis_has(digits, LAYOUT_SLOT) ||
+        layout_axis_has(digits, LAYOUT_BLOCK))
         return "a program axis lies on lanes, subgroups, group and step";
     if (!walks)
         return layout_axis_radix(digits, LAYOUT_GROUP) != 0

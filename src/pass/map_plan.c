@@ -207,4 +207,5 @@ void map_plan_apply(map_state *state) {
     check_keep_lines(state);
     map_check_meetings(state);
     map_check_packed(state);
+    map_check_cluster(state);
 }

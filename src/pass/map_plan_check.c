@@ -36,15 +36,14 @@ const char *map_digits_refusal(const layout_axis *digits) {
     bool seen[LAYOUT_HOLDER_COUNT] = {false}, outer = false;
     for (int i = 0; reason == NULL && i < digits->count; i++) {
         layout_holder holder = digits->digits[i].holder;
-        bool inner = holder == LAYOUT_SLOT || holder == LAYOUT_LANE || holder == LAYOUT_SUBGROUP;
-        if (holder == LAYOUT_BLOCK)
-            reason = "a plan has slot, lane, subgroup, step and group digits";
-        else if (!inner && (seen[holder] || digits->digits[i].stride > 1))
-            reason = "steps and groups have one digit of an axis, without a stride of its own";
-        else if (inner && outer)
-            reason = "slot, lane and subgroup digits stand below step and group digits";
+        bool outside = holder == LAYOUT_STEP || holder == LAYOUT_GROUP;
+        if ((outside || holder == LAYOUT_BLOCK) && (seen[holder] || digits->digits[i].stride > 1))
+            reason = "blocks, steps and groups have one digit of an axis, without a stride of its "
+                     "own";
+        else if (!outside && outer)
+            reason = "slot, lane, subgroup and block digits stand below step and group digits";
         seen[holder] = true;
-        outer = outer || !inner;
+        outer = outer || outside;
     }
     if (reason == NULL &&
         layout_axis_range(digits, LAYOUT_SLOT) != layout_axis_radix(digits, LAYOUT_SLOT))

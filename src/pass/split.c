@@ -95,6 +95,8 @@ static const char *read_digits(split_state *state) {
     state->parts = last->radix;
     if (layout_axis_has(digits, LAYOUT_GROUP))
         return "one group digit";
+    if (layout_axis_has(digits, LAYOUT_BLOCK))
+        return "an axis in parts without blocks";
     if (digits->shift != NULL || digits->exclusive_or != 0)
         return "an axis in parts without `shift` and `xor`";
     state->chunk = layout_axis_chunk(digits);

@@ -19,6 +19,11 @@ static bool is_of_lane(layout_holder holder) {
     return holder == LAYOUT_LANE || holder == LAYOUT_SUBGROUP || holder == LAYOUT_SLOT;
 }
 
+/* Elements of a step know nothing of it. */
+static bool is_outside(layout_holder holder) {
+    return holder == LAYOUT_STEP || holder == LAYOUT_GROUP;
+}
+
 /* Where the numbers of a holder end that the digits of an axis count. */
 static int64_t counted_range(const layout_axis *digits, layout_holder holder) {
     int64_t range = 1;
@@ -35,13 +40,11 @@ static const char *digits_refusal(const layout_axis *axis) {
     int64_t counted[LAYOUT_HOLDER_COUNT] = {0};
     const layout_digit *below = NULL;
     for (const layout_digit *digit = axis->digits; digit < axis->digits + axis->count; digit++) {
-        bool of_lane = is_of_lane(digit->holder);
-        if (!of_lane && digit->holder != LAYOUT_STEP && digit->holder != LAYOUT_GROUP)
-            return "slot, lane, subgroup, step and group digits";
-        if (!of_lane && (++counted[digit->holder] > 1 || digit->stride > 1))
-            return "one step or group digit, without a stride of its own";
-        if (of_lane && below != NULL && !is_of_lane(below->holder))
-            return "slot, lane and subgroup digits below step and group digits";
+        bool outside = is_outside(digit->holder);
+        if (!is_of_lane(digit->holder) && (++counted[digit->holder] > 1 || digit->stride > 1))
+            return "one block, step or group digit, without a stride of its own";
+        if (!outside && below != NULL && is_outside(below->holder))
+            return "slot, lane, subgroup and block digits below step and group digits";
         below = digit;
     }
     if (counted_range(axis, LAYOUT_SLOT) != layout_axis_radix(axis, LAYOUT_SLOT))
@@ -62,6 +65,21 @@ static const char *shift_refusal(const ir_axis *axis) {
                : "a shifted axis is of elements, its first digit of slots or lanes, without xor";
 }
 
+/* Elements that the groups of a cluster share are on all of them, and on the lanes of each. */
+static const char *block_refusal(const ir_module *module, const ir_axis *axis) {
+    int64_t blocks = layout_axis_radix(&axis->digits, LAYOUT_BLOCK);
+    if (!layout_axis_has(&axis->digits, LAYOUT_BLOCK))
+        return NULL;
+    bool spread = false;
+    for (int i = 0; i < axis->digits.count; i++)
+        spread = spread || is_of_lane(axis->digits.digits[i].holder);
+    return blocks == module->cluster && spread && !axis->is_program && axis->digits.shift == NULL &&
+                   axis->digits.exclusive_or == 0
+               ? NULL
+               : "an axis on blocks is of elements, on lanes or slots of each group of the "
+                 "cluster, without shift and xor";
+}
+
 static void rule_axis_digits(verify_state *state, const ir_axis *axis) {
     const char *anchor = axis->anchor != NULL ? axis->anchor : "-";
     const char *reason = layout_axis_check(&axis->digits);
@@ -75,6 +93,8 @@ static void rule_axis_digits(verify_state *state, const ir_axis *axis) {
         reason = "a program axis names a program";
     if (reason == NULL && axis->is_program != group)
         reason = "program axes have a group digit, element axes have none";
+    if (reason == NULL)
+        reason = block_refusal(state->module, axis);
     if (reason != NULL)
         verify_report(state, VERIFY_AXIS_DIGITS, NULL, reason, "axis %s has other digits", anchor);
 }

@@ -112,6 +112,15 @@ static depends of_combine(const facts *f, const ir_op *op) {
     return masks->count == 0 ? sum & ~LANES : sum;
 }
 
+/* The groups of a cluster are neighbours in the grid: the number of one, divided. */
+static bool is_cluster_number(const facts *f, const ir_op *op) {
+    const ir_op *number = op->operands[0]->definer, *by = op->operands[1]->definer;
+    int64_t cluster = f->state->module->cluster;
+    return number != NULL && by != NULL && number->opcode == IR_GROUP && cluster > 1 &&
+           by->opcode == IR_CONSTANT && by->attributes.constant.integer > 0 &&
+           by->attributes.constant.integer % cluster == 0;
+}
+
 static depends of_op(const facts *f, const ir_op *op) {
     switch (op->opcode) {
     case IR_IOTA:
@@ -120,6 +129,8 @@ static depends of_op(const facts *f, const ir_op *op) {
         return BLOCK;
     case IR_GROUP:
         return BLOCK | CLUSTER;
+    case IR_FLOOR_DIV:
+        return is_cluster_number(f, op) ? CLUSTER : of_operands(f, op);
     case IR_LOAD:
     case IR_GET:
         return of_access(f, op);

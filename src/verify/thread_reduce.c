@@ -209,7 +209,7 @@ static bool begins_well(chain *c, const ir_value *value) {
         return get_begins_well(c, op);
     if (op->opcode == IR_PULL)
         return pull_begins_well(c, op->operands[0]);
-    if (op->opcode == IR_RENAME)
+    if (op->opcode == IR_RENAME || op->opcode == IR_BROADCAST)
         return begins_well(c, op->operands[0]);
     if (is_partial(c, op))
         return true;
