@@ -161,14 +161,15 @@ static bool memory_is_there(int64_t bytes) {
 /* A block of at least `bytes` past its head; the kept one if it is free and large enough. */
 static cpu_memory *take_memory(cpu_device *cpu, int64_t bytes) {
     int64_t size;
-    if (!base_checked_add(bytes, (int64_t)sizeof(cpu_memory) + WORKSPACE_ALIGN, &size) ||
-        !memory_is_there(size))
+    if (!base_checked_add(bytes, (int64_t)sizeof(cpu_memory) + WORKSPACE_ALIGN, &size))
         return NULL;
     cpu_memory *memory = atomic_exchange(&cpu->kept, NULL);
     if (memory != NULL && memory->size >= (size_t)size)
         return memory;
     if (memory != NULL)
         resize(cpu, memory, memory->size, 0);
+    if (!memory_is_there(size)) /* asks the system: 0.4 us */
+        return NULL;
     memory = resize(cpu, NULL, 0, (size_t)size);
     if (memory != NULL)
         memory->size = (size_t)size;
@@ -186,14 +187,44 @@ static char *aligned_workspace(cpu_memory *memory) {
     return first + (-(uintptr_t)first & (WORKSPACE_ALIGN - 1));
 }
 
+/* How a thread rounds and what it traps. Entries get the default, and the thread its own back. On
+ * x86-64 entries use one register of that, which costs a few cycles; all of it costs 0.3 us. */
+#if defined(__x86_64__)
+typedef unsigned cpu_rounding;
+
+enum { DEFAULT_ROUNDING = 0x1f80 }; /* to nearest, nothing trapped, nothing flushed, no flag */
+
+static cpu_rounding take_default_rounding(void) {
+    cpu_rounding threads = __builtin_ia32_stmxcsr();
+    if (threads != DEFAULT_ROUNDING)
+        __builtin_ia32_ldmxcsr(DEFAULT_ROUNDING);
+    return threads;
+}
+
+static void give_rounding_back(cpu_rounding threads) {
+    __builtin_ia32_ldmxcsr(threads);
+}
+#else
+typedef fenv_t cpu_rounding;
+
+static cpu_rounding take_default_rounding(void) {
+    cpu_rounding threads;
+    fegetenv(&threads);
+    fesetenv(FE_DFL_ENV);
+    return threads;
+}
+
+static void give_rounding_back(cpu_rounding threads) {
+    fesetenv(&threads);
+}
+#endif
+
 static void run_groups(void *state, int64_t begin, int64_t end, int worker) {
     const cpu_job *job = state;
     char *workspace = job->workspace != NULL ? job->workspace + job->worker_bytes * worker : NULL;
-    fenv_t callers;
-    fegetenv(&callers);
-    fesetenv(FE_DFL_ENV);
+    cpu_rounding threads = take_default_rounding();
     job->module->entry(job->launch->pointers, job->launch->words, begin, end, workspace);
-    fesetenv(&callers);
+    give_rounding_back(threads);
 }
 
 /* The least number of groups worth handing over. */
