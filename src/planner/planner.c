@@ -113,7 +113,7 @@ bool planner_is_native(const planner_state *state) {
 }
 
 bool planner_has_reciprocals(const planner_state *state) {
-    return state->machine->native_math && !state->strict;
+    return !state->strict;
 }
 
 static ir_math_form math_form(const planner_state *state, const ir_op *op) {

@@ -27,7 +27,7 @@ typedef struct planner_state {
 
 layout_axis planner_step_digits(const planner_state *state, const layout_extent *extent);
 
-/* Which forms a plan has: native functions where there are such, reciprocals for quotients. */
+/* Which forms a plan has: native functions where there are such; reciprocals for quotients. */
 bool planner_is_native(const planner_state *state);
 bool planner_has_reciprocals(const planner_state *state);
 

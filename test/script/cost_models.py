@@ -101,7 +101,7 @@ def facts(name, rows, width, workers, vector, packed=1, keep="registers", elemen
         "bytes_in_flight": op.inputs * element * (min(steps * vector, 64) if held else vector),
         "exps": exps, "divisions": op.divisions * width,
         "other_ops": round(op.others * width + (visits * width if element == 2 else 0)),
-        "native_math": int(native), "reciprocals": int(native)}
+        "native_math": int(native), "reciprocals": 1}
     fields.update(changes)
     return " ".join(f"{key}={value}" for key, value in fields.items())
 

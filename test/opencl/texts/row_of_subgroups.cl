@@ -23,6 +23,9 @@ INLINE i64 add_i64(i64 a, i64 b) {
 INLINE i64 mul_i64(i64 a, i64 b) {
     return (i64)((u64)a * (u64)b);
 }
+INLINE f32 abs_f32(f32 a) {
+    return as_float(as_int(a) & 0x7fffffff);
+}
 INLINE i32 shl_i32(i32 a, i32 b) {
     return (i32)((u32)a << (b & 31));
 }
@@ -323,24 +326,39 @@ croft_softmax(__global const f32 *x, __global f32 *y, __global uchar *workspace,
     const f32 sum3_1 = cells2_v2_1 + cells2_v2_3;
     const f32 sum3 = sum3_0 + sum3_1;
     const f32 v89 = sum3;
-    const f32 v90_0 = e_0 / v89;
-    const f32 v90_1 = e_1 / v89;
-    const f32 v90_2 = e_2 / v89;
-    const f32 v90_3 = e_3 / v89;
+    const f32 v90 = abs_f32(v89);
+    const bool v91 = v90 < 0x1p-126f;
+    const bool v92 = 0x1p+126f < v90;
+    const f32 v93 = v92 ? 0x1p-64f : 1.0f;
+    const f32 v94 = v91 ? 0x1p+64f : v93;
+    const f32 v95 = v89 * v94;
+    const f32 v96 = 1.0f / v95;
+    const f32 v97_0 = e_0 * v96;
+    const f32 v97_1 = e_1 * v96;
+    const f32 v97_2 = e_2 * v96;
+    const f32 v97_3 = e_3 * v96;
+    const f32 v98_0 = v97_0 * v94;
+    const f32 v98_1 = v97_1 * v94;
+    const f32 v98_2 = v97_2 * v94;
+    const f32 v98_3 = v97_3 * v94;
     const i64 y_at = group * y_stride0;
-    y[y_at + thread] = v90_0;
-    y[y_at + thread + 128] = v90_1;
-    y[y_at + thread + 256] = v90_2;
-    y[y_at + thread + 384] = v90_3;
-    const f32 v91_0 = e2_0 / v89;
-    const f32 v91_1 = e2_1 / v89;
+    y[y_at + thread] = v98_0;
+    y[y_at + thread + 128] = v98_1;
+    y[y_at + thread + 256] = v98_2;
+    y[y_at + thread + 384] = v98_3;
+    const f32 v99_0 = e2_0 * v96;
+    const f32 v99_1 = e2_1 * v96;
+    const f32 v100_0 = v99_0 * v94;
+    const f32 v100_1 = v99_1 * v94;
     const i64 y_at2 = group * y_stride0 + 512;
-    y[y_at2 + thread] = v91_0;
-    y[y_at2 + thread + 128] = v91_1;
-    const f32 v92 = e3 / v89;
-    y[group * y_stride0 + 768 + thread] = v92;
-    const f32 v93 = e4 / v89;
-    if (thread < 113) y[add_i64(mul_i64(group, y_stride0), 896) + thread] = v93;
+    y[y_at2 + thread] = v100_0;
+    y[y_at2 + thread + 128] = v100_1;
+    const f32 v101 = e3 * v96;
+    const f32 v102 = v101 * v94;
+    y[group * y_stride0 + 768 + thread] = v102;
+    const f32 v103 = e4 * v96;
+    const f32 v104 = v103 * v94;
+    if (thread < 113) y[add_i64(mul_i64(group, y_stride0), 896) + thread] = v104;
 }
 
-/* plan 5143258f412192a3 */
+/* plan a772081b6bd589ea */
