@@ -80,6 +80,7 @@ typedef struct planner_candidate {
     int64_t lanes, subgroups, vector, unroll, packed;
     int64_t parts; /* of a row; 1: it is whole */
     bool stepped;
+    bool streams; /* stores of neighbours go past the caches (stream.h) */
     planner_keeping keeping;
     const planner_storages *storages;
     const planner_launches *launches; /* of several parts, once they are looked at */

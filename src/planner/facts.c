@@ -96,8 +96,11 @@ static void add_row_accesses(const facts_state *s, const planner_access_total *t
     facts->guarded_accesses +=
         planner_times(times, access->asks ? planner_times(s->steps, step) : guarded);
     facts->worker_bytes += planner_times(times, s->owned * access->bytes);
-    int64_t sectors = sectors_of(s, access, planner_times(total->times, total->elements), width);
-    facts->sectors += planner_times(total->count, sectors);
+    int64_t elements = planner_times(total->times, total->elements);
+    facts->sectors += planner_times(total->count, sectors_of(s, access, elements, width));
+    if (s->candidate->streams && access->op->opcode == IR_STORE && lanes == 1)
+        facts->streamed_bytes +=
+            planner_times(total->count, planner_times(elements, access->bytes));
 }
 
 static int64_t bytes_in_flight(const facts_state *s, const planner_totals *totals) {
@@ -165,20 +168,21 @@ static const struct {
 } fact_rows[] = {
 #define FACT(name)                                                                                 \
     { #name, offsetof(cost_facts, name) }
-    FACT(programs),      FACT(reductions),
-    FACT(element_bytes), FACT(workers),
-    FACT(vector),        FACT(unroll),
-    FACT(step_slots),    FACT(packed),
-    FACT(private_slots), FACT(private_bytes),
-    FACT(array_bytes),   FACT(live_slots),
-    FACT(scratch_bytes), FACT(barriers),
-    FACT(shuffles),      FACT(read_bytes),
-    FACT(reread_bytes),  FACT(shared_read_bytes),
-    FACT(write_bytes),   FACT(worker_bytes),
-    FACT(accesses),      FACT(guarded_accesses),
-    FACT(sectors),       FACT(bytes_in_flight),
-    FACT(exps),          FACT(divisions),
-    FACT(square_roots),  FACT(other_ops),
+    FACT(programs),       FACT(reductions),
+    FACT(element_bytes),  FACT(workers),
+    FACT(vector),         FACT(unroll),
+    FACT(step_slots),     FACT(packed),
+    FACT(private_slots),  FACT(private_bytes),
+    FACT(array_bytes),    FACT(live_slots),
+    FACT(scratch_bytes),  FACT(barriers),
+    FACT(shuffles),       FACT(read_bytes),
+    FACT(reread_bytes),   FACT(shared_read_bytes),
+    FACT(write_bytes),    FACT(worker_bytes),
+    FACT(accesses),       FACT(guarded_accesses),
+    FACT(sectors),        FACT(bytes_in_flight),
+    FACT(exps),           FACT(divisions),
+    FACT(square_roots),   FACT(other_ops),
+    FACT(streamed_bytes),
 #undef FACT
 };
 

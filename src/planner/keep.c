@@ -85,7 +85,8 @@ static void choose(const keep_state *s, const ir_value *value, int64_t number) {
     }
     for (int i = 0; i < MOST_WAYS; i++) {
         ir_storage way = ways[s->keeping][kind][i];
-        if (way == IR_STORAGE_NONE || !analysis_storage_allows(&s->storage, value, way))
+        if (way == IR_STORAGE_NONE || !analysis_storage_allows(&s->storage, value, way) ||
+            (way == IR_STORAGE_OUTPUT && s->state->streams))
             continue;
         const ir_op *store = way == IR_STORAGE_OUTPUT ? free_output(s, value, number) : NULL;
         if (way == IR_STORAGE_OUTPUT && store == NULL)

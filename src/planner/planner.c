@@ -21,6 +21,7 @@
 #include "planner/early.h"
 #include "planner/launches.h"
 #include "planner/planner.h"
+#include "planner/stream.h"
 
 #include <string.h>
 
@@ -125,7 +126,8 @@ static void write_access(const planner_state *state, const ir_op *op) {
     ir_plan_line *line = ir_plan_add(state->arena, state->plan, IR_PLAN_ACCESS, op->anchor);
     line->width =
         analysis_access_width_on(state->machine, state->module, &state->axes, state->digits, op);
-    line->policy = state->policy;
+    line->policy = state->streams && op->opcode == IR_STORE && line->width > 1 ? IR_POLICY_STREAM
+                                                                               : state->policy;
     line->early = state->early != NULL && planner_early_has(state->early, op);
 }
 
@@ -214,10 +216,12 @@ ir_plan *planner_candidate_plan(planner_program *program, const planner_candidat
     planner_candidate_programs(program, candidate, &shared);
     begin_plan(state);
     state->early = candidate;
+    state->streams = candidate->streams;
     set_axes(state, &shared, &whole);
     planner_keep(state, candidate->storages);
     set_lines(state);
     state->early = NULL;
+    state->streams = false;
     state->plan->of[IR_PLAN_AXIS].lines[state->lane_axis].digits = row;
     return state->plan;
 }
@@ -333,6 +337,9 @@ static ir_plan *plan_row(planner_state *state, planner_family family,
     bool gpu = state->machine->lanes_are_threads && family == PLANNER_AUTOMATIC;
     bool searches = gpu || options->all || options->model_given;
     bool parts = family == PLANNER_AUTOMATIC && planner_parts_are_wanted(program, report->model);
+    bool streams = family == PLANNER_AUTOMATIC && !searches && free;
+    if (streams)
+        planner_stream_choose(program, standard, report->model, options->coefficients);
     if (!searches && free && !parts)
         return planner_candidate_plan(program, standard);
     report->search = planner_search_run(program, setting, report->model, options->coefficients);

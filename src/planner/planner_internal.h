@@ -20,6 +20,7 @@ typedef struct planner_state {
     bool strict;      /* one result for every plan */
     bool portable;    /* no native form of a function */
     ir_policy policy; /* of all accesses */
+    bool streams;     /* stores of neighbours go past the caches */
     const struct planner_candidate *early; /* whose early loads the plan has; NULL: none */
     bool owners;                           /* the text fixes owners: */
     int64_t lanes, subgroups;              /* of the team that it speaks of */

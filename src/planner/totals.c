@@ -30,7 +30,8 @@ static void add_domain(cost_facts *facts, int64_t elements, int64_t times) {
 }
 
 static bool are_alike(const planner_access *a, const planner_access *b) {
-    return a->bytes == b->bytes && a->run == b->run && a->length == b->length && a->asks == b->asks;
+    return a->bytes == b->bytes && a->run == b->run && a->length == b->length &&
+           a->asks == b->asks && a->op->opcode == b->op->opcode;
 }
 
 static void add_row_access(base_arena *arena, planner_totals *totals, const planner_pass *pass,

@@ -93,7 +93,8 @@ def facts(name, rows, width, workers, vector, packed=1, keep="registers", elemen
         "live_slots": 2 * vector + (steps * vector if held else 0),
         "scratch_bytes": 4 * groups * packed * barriers, "barriers": barriers,
         "shuffles": round(shuffles), "read_bytes": read, "reread_bytes": reread,
-        "shared_read_bytes": op.weights * row, "write_bytes": write, "array_bytes": array,
+        "shared_read_bytes": op.weights * row, "write_bytes": write,
+        "streamed_bytes": 0, "array_bytes": array,
         "worker_bytes": round(visits * owned * element),
         "accesses": round(accesses),
         "guarded_accesses": round(accesses / steps) if width % (workers * vector) else 0,
@@ -101,7 +102,7 @@ def facts(name, rows, width, workers, vector, packed=1, keep="registers", elemen
         "bytes_in_flight": op.inputs * element * (min(steps * vector, 64) if held else vector),
         "exps": exps, "divisions": op.divisions * width,
         "other_ops": round(op.others * width + (visits * width if element == 2 else 0)),
-        "native_math": int(native), "reciprocals": 1}
+        "native_math": int(native), "reciprocals": int(native)}
     fields.update(changes)
     return " ".join(f"{key}={value}" for key, value in fields.items())
 

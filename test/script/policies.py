@@ -124,6 +124,30 @@ def check_split():
          and len(lines) > 2, run)
 
 
+def check_automatic():
+    """Rows that outgrow the caches by far go past them, and wait in no output."""
+    def accesses(kernel, *words):
+        run = croft("plan", f"examples/{kernel}.croft", "N=4096", "--machine", "cpu-avx512", *words)
+        return re.findall(r"^(?:access y.0 .*policy|keep e) +(.*)", run.out, re.M)
+
+    for kernel, small, large in (("rmsnorm", ["default"], ["stream"]),
+                                 ("softmax", ["output y.0", "default"], ["private", "stream"])):
+        for words, wanted in ((["R=64"], small), (["R=16384"], large), ([], small),
+                              (["R=16384", "--plan", "row"], small),
+                              (["R=16384", "--set", "u=4"], small)):
+            found = accesses(kernel, *words)
+            case(f"automatic_{kernel}_{'_'.join(words)}", found == wanted, found)
+    text = "kernel add(x: in f32[R, N], y: inout f32[R, N]) {\n    program row: R\n" \
+           "    y[row, :] = y[row, :] + x[row, :]\n}\n"
+    path = command.SCRATCH / "add.croft"
+    path.write_text(text)
+    run = croft("plan", path, "N=4096", "R=16384", "--machine", "cpu-avx512")
+    case("what_is_read_too_stays", run.code == 0 and "stream" not in run.out, run)
+    path.write_text(text.replace("inout", "out").replace("y[row, :] + ", ""))
+    run = croft("plan", path, "N=4096", "R=16384", "--machine", "cpu-avx512")
+    case("a_copy_streams", "policy stream" in run.out, run)
+
+
 def check_fallback():
     """A policy alone asks for no row plan; of owners that the text fixes it speaks, too."""
     for name in ("transpose8", "softmax"):
@@ -140,6 +164,7 @@ def check_fallback():
 
 
 def main():
+    check_automatic()
     check_text()
     check_fallback()
     check_split()

@@ -60,6 +60,7 @@ typedef struct cost_facts {
     int64_t reread_bytes;      /* reads of what an earlier sweep has read */
     int64_t shared_read_bytes; /* reads of what all programs read: weights */
     int64_t write_bytes;
+    int64_t streamed_bytes;   /* of those: stored past the caches */
     int64_t worker_bytes;     /* read and written by the worker with most to do */
     int64_t accesses;         /* instructions that one worker issues for all those */
     int64_t guarded_accesses; /* of them under a mask of their own */

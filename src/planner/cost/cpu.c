@@ -13,8 +13,9 @@
  *       memory      bytes of the whole launch that no cache keeps, over the bandwidth of all cores
  *
  * A launch that one core does in less than the team costs runs on that one. Lines that are stored
- * to are fetched first, so a byte written costs memory two. It does not see store kinds, prefetch,
- * pages, or other work on the machine. docs/cost-models.md has the formulas.
+ * to are fetched first, so a byte written costs memory two, and one where it is stored past the
+ * caches. It does not see prefetch, pages, or other work on the machine. docs/cost-models.md has
+ * the formulas.
  */
 #include "planner/cost/cost_internal.h"
 
@@ -31,6 +32,7 @@ typedef struct core_work {
     double sweeps;       /* over the row, of one program */
     double groups;       /* of the launch */
     double memory_bytes; /* of the launch */
+    bool is_kept;        /* the last level keeps its arrays */
 } core_work;
 
 static double larger(double a, double b) {
@@ -134,22 +136,27 @@ static double cache_seconds(const core_work *w, double cores) {
     double again = (double)f->reread_bytes + array * (1 + w->c[COST_CPU_WRITE]);
     double row = packed * (first + array) + shared;
     double seconds = move_seconds(w, packed * again + shared, row, cores);
-    if (w->memory_bytes <= 0) {
+    if (w->is_kept) {
         double arrays = (double)f->programs * first + shared;
         seconds += move_seconds(w, packed * first, arrays / cores, cores);
     }
     return seconds;
 }
 
-/* Of the whole launch; 0 while the last level keeps its arrays from call to call. */
-static double memory_bytes(const core_work *w) {
+/* Of the whole launch. While the last level keeps its arrays from call to call, only what is stored
+ * past it counts: it goes out and comes back for whoever reads it next, as it does in launches that
+ * are not much larger than that level. */
+static void set_memory_bytes(core_work *w) {
     const cost_facts *f = w->facts;
-    double programs = (double)f->programs;
+    double programs = (double)f->programs, write = w->c[COST_CPU_WRITE];
     double reads = programs * (double)f->read_bytes + (double)f->shared_read_bytes;
     double writes = programs * (double)f->write_bytes;
-    if (reads + writes <= (double)w->machine->cache_bytes * w->c[COST_CPU_WARM_SHARE])
-        return 0;
-    return reads + w->c[COST_CPU_WRITE] * writes;
+    double streamed = programs * larger((double)f->streamed_bytes, 0);
+    double level = (double)w->machine->cache_bytes;
+    w->is_kept = reads + writes <= level * w->c[COST_CPU_WARM_SHARE];
+    w->memory_bytes = w->is_kept ? write * streamed : reads + write * writes;
+    if (reads + writes > level * w->c[COST_CPU_STREAM_SHARE])
+        w->memory_bytes -= (write - 1) * streamed;
 }
 
 static double memory_seconds(const core_work *w, double cores) {
@@ -232,7 +239,7 @@ cost_estimate cost_cpu(const cost_facts *facts, const cost_machine *device,
         return estimate;
     core_work w = {.facts = facts, .machine = device, .c = coefficients->value};
     place(&w);
-    w.memory_bytes = memory_bytes(&w);
+    set_memory_bytes(&w);
     double cores = larger(1, smaller(w.groups, (double)device->processors));
     core_demands alone = demands_on(&w, 1), together = demands_on(&w, cores);
     bool serial = alone.total * 1e6 < w.c[COST_CPU_SERIAL] ||
