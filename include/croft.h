@@ -411,7 +411,8 @@ typedef struct croft_objects {
  * is read (in, inout), in the order of the list. `outputs`: where one tensor is written alone
  * (out), that object; where several are, a tuple of them; where none is, it is not looked at.
  * CROFT_REJECTED (object): one of the functions above failed, and what the language says of that
- * stays said. CROFT_MISUSE: a tuple of another length. */
+ * stays said; or a last axis of one element has another stride than 1, as views have that are
+ * computed when they are read. CROFT_MISUSE: a tuple of another length. */
 CROFT_API croft_status croft_function_call_objects(croft_function *function,
                                                    const croft_objects *objects, void *inputs,
                                                    void *outputs, croft_diagnostics **findings);

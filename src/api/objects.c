@@ -54,6 +54,14 @@ static object_fault check_tuple(const croft_objects *objects, const char *name, 
                             : (object_fault){0};
 }
 
+/* A view that is computed when it is read, as PyTorch's x.conj().imag, does not say so here. Its
+ * memory steps over the other half of each number, which is refused of more elements than one. */
+static bool may_be_computed(const croft_tensor *tensor) {
+    const int last = tensor->rank - 1;
+    return last >= 0 && tensor->shape != NULL && tensor->strides != NULL &&
+           tensor->shape[last] == 1 && tensor->strides[last] != 1;
+}
+
 /* The tensor that an object is. */
 static object_fault read_object(const croft_objects *objects, void *object, const api_slot *slot,
                                 croft_tensor *tensor) {
@@ -61,6 +69,8 @@ static object_fault read_object(const croft_objects *objects, void *object, cons
         return (object_fault){.name = slot->name, .failed = "there is no object"};
     if (objects->tensor(object, tensor) != 0)
         return (object_fault){.name = slot->name, .failed = "the object is no tensor"};
+    if (may_be_computed(tensor))
+        return (object_fault){.name = slot->name, .failed = "it may be a view that is computed"};
     return (object_fault){0};
 }
 

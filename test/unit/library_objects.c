@@ -250,6 +250,28 @@ static void other_objects_are_refused(void **state) {
     close_function(&f);
 }
 
+/* One column whose stride is none of a column's own may be a view of which the memory says nothing:
+ * it is left to whoever can ask. */
+static void columns_that_may_be_computed_are_refused(void **state) {
+    (void)state;
+    static const croft_config config = {.size = sizeof config, .threads = 1};
+    fixture f;
+    fill();
+    open_function(&f, &config, SCALE);
+    matrix_set(&f.x.matrix, x, ROWS, 1, 2);
+    matrix_set(&f.y.matrix, y, ROWS, 1, 2);
+    f.inputs = (object){.items = {&f.x}, .count = 1};
+    f.outputs = f.y;
+    assert_int_equal(call(&f), CROFT_OK);
+    f.x.matrix.strides[1] = 2;
+    assert_int_equal(call(&f), CROFT_REJECTED);
+    expect_slug(&f, "object");
+    f.x.matrix.strides[1] = 1;
+    f.outputs.matrix.tensor.strides = f.x.matrix.tensor.strides;
+    assert_int_equal(call(&f), CROFT_OK);
+    close_function(&f);
+}
+
 static void long_work_leaves_the_language(void **state) {
     (void)state;
     static float large[2][1 << 20];
@@ -326,6 +348,7 @@ int main(void) {
         cmocka_unit_test(objects_are_tensors_in_the_order_of_the_list),
         cmocka_unit_test(each_call_of_the_language_may_fail),
         cmocka_unit_test(other_objects_are_refused),
+        cmocka_unit_test(columns_that_may_be_computed_are_refused),
         cmocka_unit_test(long_work_leaves_the_language),
         cmocka_unit_test(the_current_stream_is_used),
     };
