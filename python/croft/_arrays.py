@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Iterable, Sequence
 
 from . import _library as lib
 from . import _tensors
@@ -25,14 +25,21 @@ ELEMENT_NAMES = {foreign: own for own, foreign in TYPES.values()}
 
 def element_name(value: Any) -> str | None:
     """`f32` of numpy.float32, numpy.dtype("float32"), torch.float32; None of what is no type."""
-    word: Any
     if isinstance(value, type):
-        word = value.__name__
+        word = value.__name__.rstrip("_")  # numpy.bool_
+    elif is_numpy(value, "dtype"):
+        word = value.name
     elif type(value).__name__ == "dtype":  # torch.dtype
         word = str(value).rpartition(".")[2]
     else:
-        word = getattr(value, "name", None) if hasattr(value, "itemsize") else None
-    return ELEMENT_NAMES.get(word) if isinstance(word, str) else None
+        return None
+    return ELEMENT_NAMES.get(word)
+
+
+def is_numpy(value: Any, kind: str) -> bool:
+    """Whether this is a numpy.generic, say; NumPy is not imported for that."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, getattr(numpy, kind))
 
 
 # ---- new arrays ----
@@ -96,15 +103,53 @@ def any_grad(values: tuple[Any, ...]) -> bool:
 
 
 def refuse_grad(values: tuple[Any, ...]) -> None:
-    """A kernel is not differentiated: in grad mode no tensor may ask for that."""
+    """A kernel is not differentiated: in grad mode no tensor may ask for that, and none may have a
+    tangent."""
     torch = sys.modules.get("torch")
-    if torch is None or not torch.is_grad_enabled():
+    if torch is None:
         return
+    reverse, level = torch.is_grad_enabled(), torch.autograd.forward_ad._current_level
     for number, value in enumerate(values):
-        if isinstance(value, torch.Tensor) and value.requires_grad:
+        if not (reverse or level >= 0) or not isinstance(value, torch.Tensor):
+            continue
+        if reverse and value.requires_grad:
             raise RejectedError("requires-grad", f"tensor {number} requires grad, and kernels "
                                 "have no derivative", found="requires_grad=True in grad mode",
                                 hint="call it under torch.no_grad(), or with x.detach()")
+        if level >= 0 and torch.autograd.forward_ad.unpack_dual(value).tangent is not None:
+            raise RejectedError("requires-grad", f"tensor {number} has a tangent, and kernels "
+                                "have no derivative", found="a dual tensor of forward mode",
+                                hint="give it its primal")
+
+
+def count_nothing(values: Sequence[Any]) -> None:
+    pass
+
+
+class Autograd:
+    """What is asked and told at every call with tensors of PyTorch, once one came: the level of
+    forward mode, below 0 where there is none; that tensors were written, so that what was saved of
+    them for a derivative is known to be gone."""
+    forward: Any = None
+    count_versions: Callable[[Sequence[Any]], object] = staticmethod(count_nothing)
+
+
+def meet_torch() -> None:
+    torch = sys.modules.get("torch")
+    if torch is None or Autograd.forward is not None:
+        return
+    count: Any = getattr(torch._C, "_increment_version", count_nothing)
+    try:
+        count(())
+        Autograd.count_versions = staticmethod(count)
+    except TypeError:  # older ones take one tensor
+        Autograd.count_versions = staticmethod(lambda values: [count(one) for one in values])
+    Autograd.forward = torch.autograd.forward_ad
+
+
+def of_torch(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Those whose versions are counted."""
+    return tuple(one for one in values if _tensors.is_torch(type(one)))
 
 
 # ---- streams ----

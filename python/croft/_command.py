@@ -3,8 +3,8 @@
     plan("softmax.croft", N=1009, R=64, machine="sm_90")["plan"]["text"]
 
 Sizes, scalars, types and layouts are given by name as on the command line, and so are options, `_`
-for `-`: machine="sm_90", set="w=256", strict=True. docs/command.md has both, docs/schemas what
-comes back.
+for `-`: machine="sm_90", set="w=256", strict=True. What has the name of an option is given with a
+`_` behind it. docs/command.md has both, docs/schemas what comes back.
 """
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def words_of(named: dict[str, Any]) -> list[str]:
     words = []
     for name, value in named.items():
         if name not in OPTIONS:
-            words.append(f"{name}={element_name(value) or value}")
+            own = name[:-1] if name.endswith("_") and name[:-1] in OPTIONS else name
+            words.append(f"{own}={element_name(value) or value}")
         elif value is True:
             words.append("--" + name.replace("_", "-"))
         elif value is not None and value is not False:
@@ -38,8 +39,16 @@ def words_of(named: dict[str, Any]) -> list[str]:
     return words
 
 
+def path_word(path: str | bytes | os.PathLike[str]) -> str:
+    """A path that is no option and not the standard input, whatever its name."""
+    word = os.fsdecode(path)
+    return "./" + word if word.startswith("-") else word
+
+
 def run_command(verb: str, *words: str) -> dict[str, Any]:
     """What a verb of the command answers with --json; CroftError where it refuses."""
+    if any("\0" in word for word in words):
+        raise RejectedError("nul-byte", "a word has a NUL character")
     done = subprocess.run([str(lib.command_path()), verb, *words, "--json"],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           check=False)
@@ -61,17 +70,17 @@ def run_command(verb: str, *words: str) -> dict[str, Any]:
     raise rebuild(kind, "\n".join(map(str, findings)), findings)
 
 
-def plan(path: str | os.PathLike[str], **named: Any) -> dict[str, Any]:
+def plan(path: str | bytes | os.PathLike[str], /, **named: Any) -> dict[str, Any]:
     """How a kernel is mapped to a machine: the answer of `croft plan --json`."""
-    return run_command("plan", os.fspath(path), *words_of(named))
+    return run_command("plan", path_word(path), *words_of(named))
 
 
-def explain(path: str | os.PathLike[str], **named: Any) -> dict[str, Any]:
+def explain(path: str | bytes | os.PathLike[str], /, **named: Any) -> dict[str, Any]:
     """Who owns what, what moves, and at what price: the answer of `croft explain --json`."""
-    return run_command("explain", os.fspath(path), *words_of(named))
+    return run_command("explain", path_word(path), *words_of(named))
 
 
-def emit(path: str | os.PathLike[str], **named: Any) -> str:
+def emit(path: str | bytes | os.PathLike[str], /, **named: Any) -> str:
     """The program for a target, or with `level` the IR, as text."""
-    text: str = run_command("emit", os.fspath(path), *words_of(named))["text"]
+    text: str = run_command("emit", path_word(path), *words_of(named))["text"]
     return text

@@ -109,6 +109,20 @@ def decoded(text: bytes | None) -> str | None:
     return None if text is None else text.decode("utf-8", "replace")
 
 
+def encoded(text: object, what: str, errors: str = "strict") -> bytes:
+    """A text for the library, where a NUL ends it."""
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is a text, not {type(text).__name__}")
+    try:
+        found = text.encode("utf-8", errors)
+    except UnicodeEncodeError as error:
+        raise RejectedError("invalid-utf8", f"{what} has characters that UTF-8 has not",
+                            found=repr(text)) from error
+    if b"\0" in found:
+        raise RejectedError("nul-byte", f"{what} has a NUL character", found=repr(text))
+    return found
+
+
 def findings_of(pointer: ctypes.c_void_p) -> tuple[Finding, ...]:
     found = []
     for index in range(lib.PY.croft_diagnostics_count(pointer)):

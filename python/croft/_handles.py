@@ -46,6 +46,9 @@ class Handle:
     def __del__(self) -> None:
         self.end_life()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("what the library made cannot be copied or pickled")
+
     def end_life(self, lives: type[Lives] = Lives) -> None:
         """Its own or a child's; with the last one it is freed."""
         with lives.counting:

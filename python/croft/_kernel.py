@@ -24,8 +24,8 @@ from typing import Any, Sequence
 
 from . import _arrays, _cuda, _handles, _tensors
 from . import _library as lib
-from ._arrays import any_grad
-from ._errors import MisuseError, RejectedError, check
+from ._arrays import Autograd, any_grad
+from ._errors import MisuseError, RejectedError, check, encoded
 from ._handles import Handle, obtain
 from ._layout import Layout
 
@@ -63,14 +63,20 @@ class Options:
 Named = tuple[tuple[str, int, "int | float | str"], ...]
 
 
-def named_argument(name: str, value: object) -> tuple[str, int, int | float | str]:
+def named_argument(name: str, value: Any) -> tuple[str, int, int | float | str]:
+    if _arrays.is_numpy(value, "generic"):
+        value = value.item()
     if isinstance(value, numbers.Integral):  # bool too, and NumPy's
         if not -2 ** 63 <= int(value) < 2 ** 63:
             raise RejectedError("argument-range", f"`{name}` has more than 63 bits",
                                 found=str(value))
         return (name, lib.ARGUMENT_INTEGER, int(value))
     if isinstance(value, numbers.Real):
-        return (name, lib.ARGUMENT_REAL, float(value))
+        try:
+            return (name, lib.ARGUMENT_REAL, float(value))
+        except OverflowError as error:
+            raise RejectedError("argument-range", f"`{name}` is larger than any float",
+                                found=str(value)) from error
     if isinstance(value, (str, Layout)):
         return (name, lib.ARGUMENT_TEXT, str(value))
     word = _arrays.element_name(value)
@@ -84,26 +90,26 @@ def named_argument(name: str, value: object) -> tuple[str, int, int | float | st
 def argument_array(named: Named) -> Any:
     array = (lib.Argument * max(len(named), 1))()
     for argument, (name, kind, value) in zip(array, named):
-        argument.name = name.encode()
+        argument.name = encoded(name, "a name")
         argument.kind = kind
         if kind == lib.ARGUMENT_INTEGER:
             argument.integer = value
         elif kind == lib.ARGUMENT_REAL:
             argument.real = value
         else:
-            argument.text = str(value).encode()
+            argument.text = encoded(str(value), f"`{name}`")
     return array
 
 
 class Program:
     """A kernel's text, and what it is on each device."""
 
-    def __init__(self, text: str, name: str, kernel: str | None) -> None:
-        self.text = text.encode()
+    def __init__(self, text: str | bytes, name: str, kernel: str | None) -> None:
+        self.text = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
         self.source = name
         self.kernel = kernel
         self.made: dict[tuple[int, int], Handle] = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         handle = self.on((lib.ON_CPU, 0))  # what is wrong with the text is found now
         self.name = lib.PY.croft_kernel_name(handle.pointer).decode()
         self.parameters = tuple(self.read_parameters(handle))
@@ -126,8 +132,9 @@ class Program:
             if handle is None:
                 parent = _handles.context(device)
                 source = lib.Source(size=ctypes.sizeof(lib.Source), text=self.text,
-                                    length=len(self.text), name=self.source.encode(),
-                                    kernel=self.kernel.encode() if self.kernel else None)
+                                    length=len(self.text),
+                                    name=encoded(self.source, "a name", "surrogateescape"),
+                                    kernel=encoded_if(self.kernel, "a name"))
                 handle = self.made[device] = obtain(
                     lib.C.croft_compile, parent.pointer, ctypes.byref(source),
                     free=lib.C.croft_kernel_free, parent=parent, what=self.source)
@@ -135,7 +142,7 @@ class Program:
 
     def forget(self) -> None:
         self.made.clear()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
 
 
 class Tensors:
@@ -190,9 +197,21 @@ class Tensors:
                           tuple(one.shape[:one.rank]))
             for one, parameter in zip(sizes, parameters) if not parameter.is_read])
 
+    def changed(self) -> tuple[Any, ...]:
+        """Inputs of PyTorch that are written."""
+        return _arrays.of_torch(self.inputs[number] for number in self.kernel.changed)
+
+    def written(self) -> tuple[Any, ...]:
+        return self.changed() + _arrays.of_torch(self.outputs or ())
+
     def stream(self, given: int | None) -> tuple[int | None, bool]:
         """The stream to launch on, and whether the call has to wait for it."""
+        if given is not None:
+            given = operator.index(given)
         if self.device[0] != lib.ON_CUDA:
+            if given is not None:
+                raise MisuseError("stream", "`stream` is of a CUDA device, the tensors are not",
+                                  hint="`stream_`, where a parameter has that name")
             return None, False
         if given is not None:
             return given or _tensors.LEGACY_STREAM, False
@@ -215,19 +234,26 @@ class Kernel:
         self.tensor_parameters = [one for one in self.parameters if one.kind == "tensor"]
         self.inputs = sum(one.is_read for one in self.tensor_parameters)
         self.outputs = len(self.tensor_parameters) - self.inputs
+        self.changed = tuple(number for number, one in enumerate(  # of the inputs
+            one for one in self.tensor_parameters if one.is_read) if one.is_written)
         self.functions: dict[Any, Handle] = {}
         # What hands tensors over unopened, by get_device(), and of these, by types that may be, the
         # one that did last: see learn().
         self.known: dict[int, Any] = {}
         self.fast: dict[type, Any] = {}
         self.shapes: dict[Any, Any] = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         _handles.keepers.add(self)
 
     def __repr__(self) -> str:
         return f"<croft kernel {self.name}({', '.join(one.name for one in self.parameters)})>"
 
-    def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
+        program = self.program
+        return kernel_again, (program.text, program.source, program.kernel, self.options,
+                              self.named)
+
+    def __call__(self, /, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Runs the kernel on the current stream of the tensors' device, or on `stream=`.
 
         Arguments are the parameters in the order of the list, without outputs; sizes and what is
@@ -238,19 +264,26 @@ class Kernel:
             try:
                 call, pointer, objects, grad_mode, _ = self.fast[type(arguments[0])]
                 made = self.made_like(arguments) if out is None else out
+                if Autograd.forward._current_level >= 0:
+                    return self.call_read(arguments, out, None, named)
                 if grad_mode():
                     for one in arguments:
                         if one.requires_grad:
                             return self.call_read(arguments, out, None, named)
                     if (any_grad(made) if type(made) is tuple else made.requires_grad):
                         return self.call_read(arguments, out, None, named)
-                if call(pointer, objects, id(arguments), id(made), None) == 0 or \
-                        self.call_elsewhere(arguments, made):
-                    return made
+                done = call(pointer, objects, id(arguments), id(made), None) == 0 or \
+                    self.call_elsewhere(arguments, made)
             except LookupError:
-                pass  # a type or shapes that come for the first time
+                done = False  # a type or shapes that come for the first time
             except FOREIGN:
-                pass
+                done = False
+            if done:
+                if out is not None:
+                    Autograd.count_versions(out if type(out) is tuple else (out,))
+                if self.changed:
+                    Autograd.count_versions([arguments[number] for number in self.changed])
+                return made
         return self.call_read(arguments, out, named.pop("stream", None), named)
 
     def call_elsewhere(self, arguments: tuple[Any, ...], made: Any) -> bool:
@@ -293,6 +326,8 @@ class Kernel:
         check(status, findings, self.name)
         if waits:
             _cuda.wait(tensors.device[1], _tensors.LEGACY_STREAM)
+        _arrays.meet_torch()
+        Autograd.count_versions(tensors.written() if out is not None else tensors.changed())
         if others == self.named:
             self.learn(tensors, function)
         return self.result(tensors, out)
@@ -331,6 +366,7 @@ class Kernel:
         tensors = [one for one in arguments if not is_plain(one)]
         plain = [one for one in arguments if is_plain(one)]
         names = [one.name for one in self.parameters if one.kind != "tensor"]
+        named = {self.own_name(name): value for name, value in named.items()}
         if len(plain) > len(names):
             raise TypeError(f"{self.name} takes {len(names)} arguments that are no tensors "
                             f"({', '.join(names) or 'none'}), {len(plain)} were given")
@@ -343,6 +379,12 @@ class Kernel:
                                 "`out` where it is an output")
             others[name] = named_argument(name, value)
         return tensors, tuple(others.values())
+
+    def own_name(self, name: str) -> str:
+        """`out` of `out_`: parameters with a name that calls have themselves, or Python."""
+        known = {one.name for one in self.parameters}
+        return name[:-1] if name.endswith("_") and name not in known and name[:-1] in known \
+            else name
 
     def count_error(self, count: int) -> TypeError:
         names = ", ".join(one.name for one in self.tensor_parameters if one.is_read)
@@ -370,7 +412,8 @@ class Kernel:
                 parent = self.program.on(device)
                 options = lib.PrepareOptions(
                     size=ctypes.sizeof(lib.PrepareOptions), strict=self.options.strict,
-                    plan=encoded(self.options.plan), plan_set=encoded(self.options.set),
+                    plan=encoded_if(self.options.plan, "a plan"),
+                    plan_set=encoded_if(self.options.set, "what is set of a plan"),
                     count_faults=self.options.count_faults)
                 handle = obtain(lib.C.croft_function_create, parent.pointer,
                                 argument_array(named), len(named), ctypes.byref(options),
@@ -380,7 +423,7 @@ class Kernel:
                 self.functions[key] = handle
             return handle
 
-    def bind(self, *arguments: Any, out: Any = None, **named: Any) -> Bound:
+    def bind(self, /, *arguments: Any, out: Any = None, **named: Any) -> Bound:
         """The kernel with these tensors, which have to stay as they are; the outputs are the last
         arguments or `out`, else they are made (`.out`)."""
         given, others = self.sorted(arguments, named)
@@ -395,7 +438,7 @@ class Kernel:
             raise self.count_error(len(given))
         return Bound(self, Tensors(self, inputs, self.outputs_given(out)), others)
 
-    def with_(self, *, strict: bool | None = None, plan: str | os.PathLike[str] | None = None,
+    def with_(self, /, *, strict: bool | None = None, plan: str | os.PathLike[str] | None = None,
               set: str | None = None, count_faults: bool | None = None, **named: Any) -> Kernel:
         """The same text otherwise: a plan (its text, or a file), what is fixed of one, the strict
         mode, counted faults, or arguments by name, which calls may still give."""
@@ -403,7 +446,7 @@ class Kernel:
         if strict is not None:
             options = replace(options, strict=strict)
         if plan is not None:
-            options = replace(options, plan=pathlib.Path(plan).read_text(encoding="utf-8")
+            options = replace(options, plan=pathlib.Path(plan).read_text("utf-8", "surrogateescape")
                               if isinstance(plan, os.PathLike) else plan)
         if set is not None:
             options = replace(options, set=set)
@@ -412,11 +455,11 @@ class Kernel:
         _, others = self.sorted((), named)
         return Kernel(self.program, options, others)
 
-    def plan(self, *arguments: Any, out: Any = None, **named: Any) -> str:
+    def plan(self, /, *arguments: Any, out: Any = None, **named: Any) -> str:
         """The text of the plan for such tensors, as with_(plan=...) takes it."""
         return self.bind(*arguments, out=out, **named).plan
 
-    def source(self, *arguments: Any, out: Any = None, **named: Any) -> str:
+    def source(self, /, *arguments: Any, out: Any = None, **named: Any) -> str:
         """The program that runs on such tensors, as it was emitted."""
         return self.bind(*arguments, out=out, **named).source
 
@@ -424,7 +467,7 @@ class Kernel:
         self.known.clear()
         self.fast.clear()
         self.functions = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
 
 
 class Bound:
@@ -446,6 +489,8 @@ class Bound:
         self.dispatch: Handle | None = None
         self.pointer: ctypes.c_void_p | None = None
         self.refused = any(getattr(one, "requires_grad", False) for one in values)
+        _arrays.meet_torch()
+        self.written = tensors.written()
         self.prepare()
         _handles.keepers.add(self)
 
@@ -462,6 +507,8 @@ class Bound:
     def __call__(self) -> None:
         if self.launch(self.pointer, self.objects, None):
             self.call_again()
+        if self.written:
+            Autograd.count_versions(self.written)
 
     def call_again(self) -> None:
         """After a fork there is no dispatch; else this says what was wrong."""
@@ -474,6 +521,7 @@ class Bound:
     def faults(self) -> int:
         """Runs it, waits, and counts the gathers without `fill=` whose index was outside; of a
         kernel with_(count_faults=True)."""
+        _arrays.refuse_grad(self.tensors.inputs + (self.tensors.outputs or ()))
         dispatch = self.dispatch or self.prepare()
         word, findings = ctypes.c_uint64(), ctypes.c_void_p()
         options = lib.LaunchOptions(size=ctypes.sizeof(lib.LaunchOptions),
@@ -500,22 +548,32 @@ class Bound:
     def forget(self) -> None:
         self.dispatch = self.pointer = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a bound call is of memory of this process: pickle the kernel, bind again")
 
-def encoded(text: str | None) -> bytes | None:
-    return None if text is None else text.encode()
+
+def encoded_if(text: str | None, what: str) -> bytes | None:
+    return None if text is None else encoded(text, what)
 
 
 def is_plain(value: Any) -> bool:
     """Not a tensor: a number, a text, a layout, an element type."""
     return isinstance(value, (numbers.Number, str, Layout, type)) or \
-        _arrays.element_name(value) is not None
+        _arrays.is_numpy(value, "generic") or _arrays.element_name(value) is not None
 
 
-def compile(text: str, name: str | None = None, kernel: str | None = None) -> Kernel:
+def kernel_again(text: bytes, source: str, kernel: str | None, options: Options,
+                 named: Named) -> Kernel:
+    """A kernel that was pickled or copied."""
+    return Kernel(Program(text, source, kernel), options, named)
+
+
+def compile(text: str | bytes, name: str | None = None, kernel: str | None = None) -> Kernel:
     """The kernel of a text; `name` stands for it in findings, `kernel` chooses one of several."""
     return Kernel(Program(text, name or "<string>", kernel))
 
 
-def load(path: str | os.PathLike[str], kernel: str | None = None) -> Kernel:
+def load(path: str | bytes | os.PathLike[str], kernel: str | None = None) -> Kernel:
     """The kernel of a file."""
-    return compile(pathlib.Path(path).read_text(encoding="utf-8"), str(path), kernel)
+    with open(path, "rb") as file:
+        return compile(file.read(), os.fsdecode(path), kernel)

@@ -9,11 +9,12 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import NamedTuple
 
 from . import _handles
 from . import _library as lib
-from ._errors import check
+from ._errors import RejectedError, check, encoded
 from ._handles import Handle, obtain
 
 __all__ = ["Layout", "Position"]
@@ -31,13 +32,22 @@ class Position(NamedTuple):
     group: int = 0
 
 
+def number(value: int) -> int:
+    """One that the library takes as it is."""
+    found = operator.index(value)
+    if not -2 ** 63 <= found < 2 ** 63:
+        raise RejectedError("argument-range", "a number has more than 63 bits", found=str(found))
+    return found
+
+
 class Layout:
     """A map from positions to indices. It does not change."""
 
     def __init__(self, text: str) -> None:
         context = _handles.context((lib.ON_CPU, 0))
-        self._handle = obtain(lib.C.croft_layout_parse, context.pointer, text.encode(),
-                              free=lib.C.croft_layout_free, parent=context, what="layout")
+        self._handle = obtain(lib.C.croft_layout_parse, context.pointer,
+                              encoded(text, "a layout"), free=lib.C.croft_layout_free,
+                              parent=context, what="layout")
         self._measure()
 
     @classmethod
@@ -46,6 +56,9 @@ class Layout:
         layout._handle = handle
         layout._measure()
         return layout
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Layout, (self.text(),)
 
     def _measure(self) -> None:
         found = lib.LayoutExtents(size=ctypes.sizeof(lib.LayoutExtents))
@@ -59,7 +72,7 @@ class Layout:
         """In a spelling: identity, bits, blocked_cyclic, digits, gf2, cute, triton; None: the
         shortest."""
         length = ctypes.c_size_t()
-        word = None if spelling is None else spelling.encode()
+        word = None if spelling is None else encoded(spelling, "a spelling")
         status = lib.PY.croft_layout_print(self._handle.pointer, word, None, 0,
                                            ctypes.byref(length))
         check(status, None, f"the spelling {spelling}")
@@ -71,7 +84,7 @@ class Layout:
     def logical(self, slot: int = 0, step: int = 0, lane: int = 0, subgroup: int = 0,
                 block: int = 0, group: int = 0) -> tuple[int, ...] | None:
         """The index that a position owns, one number for each axis; None where it owns nothing."""
-        position = lib.Position(slot, step, lane, subgroup, block, group)
+        position = lib.Position(*map(number, (slot, step, lane, subgroup, block, group)))
         index, owns = (ctypes.c_int64 * lib.LAYOUT_AXES)(), ctypes.c_int()
         status = lib.PY.croft_layout_logical(self._handle.pointer, ctypes.byref(position), index,
                                              ctypes.byref(owns))
@@ -84,7 +97,7 @@ class Layout:
             raise TypeError(f"{self} has {len(self.extents)} axes, {len(index)} numbers were given")
         position = lib.Position()
         status = lib.PY.croft_layout_owner(self._handle.pointer,
-                                           (ctypes.c_int64 * lib.LAYOUT_AXES)(*index),
+                                           (ctypes.c_int64 * lib.LAYOUT_AXES)(*map(number, index)),
                                            ctypes.byref(position))
         check(status, None, "that index")
         return Position(*(getattr(position, name) for name in Position._fields))

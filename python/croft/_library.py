@@ -174,20 +174,22 @@ PROTOTYPES = {
 
 
 def find() -> pathlib.Path:
-    """Where the library is; ImportError with all places that were looked at."""
-    places = [PACKAGE / "lib" / "libcroft.so"]
-    if os.environ.get("CROFT_LIBRARY"):
-        places.append(pathlib.Path(os.environ["CROFT_LIBRARY"]))
-    places.append(PACKAGE.parent.parent / "build" / "libcroft.so")
+    """Where the library is; ImportError with all places that were looked at. None takes the place
+    of one that is named."""
+    places, named = [PACKAGE / "lib" / "libcroft.so"], os.environ.get("CROFT_LIBRARY")
+    places.append(pathlib.Path(named or PACKAGE.parent.parent / "build" / "libcroft.so"))
     for place in places:
         if place.is_file():
-            return place
+            return place.absolute()
     raise ImportError("libcroft.so is not there: " + ", ".join(map(str, places)) +
                       " (`pip install .` builds it into the package, `make` into build/)")
 
 
 def open_library(kind: type[ctypes.CDLL]) -> ctypes.CDLL:
-    library = kind(str(path))
+    try:
+        library = kind(str(path))
+    except OSError as error:
+        raise ImportError(f"{path} cannot be loaded: {error}") from error
     for name, (result, arguments) in PROTOTYPES.items():
         function = getattr(library, name, None)
         if function is None:

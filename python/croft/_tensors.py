@@ -51,8 +51,9 @@ class Reading:
         return (kind, self.tensor.device_id)
 
 
-def unreadable(value: object, why: str) -> RejectedError:
-    return RejectedError("object", f"{type(value).__name__} cannot be read as a tensor: {why}",
+def unreadable(value: object, why: object) -> RejectedError:
+    said = str(why).partition("\nException raised from")[0]  # PyTorch adds its stack
+    return RejectedError("object", f"{type(value).__name__} cannot be read as a tensor: {said}",
                          found=type(value).__name__,
                          expected="a tensor of PyTorch, an array of NumPy, or anything with "
                                   "__dlpack__ or the buffer protocol")
@@ -102,7 +103,7 @@ def table_reader(table: Table) -> Callable[[Any], Reading]:
         try:
             read(value, ctypes.byref(tensor))
         except Exception as error:
-            raise unreadable(value, str(error)) from error
+            raise unreadable(value, error) from error
         return Reading(tensor, value)
 
     return reader
@@ -125,15 +126,43 @@ def read_torch(value: Any) -> Reading:
     try:
         data = value.data_ptr()
     except RuntimeError as error:
-        raise unreadable(value, str(error)) from error
+        raise unreadable(value, error) from error
     return Reading(filled(data, *code, tuple(value.shape), tuple(value.stride()),
                           (kind, value.device.index or 0)), value)
 
 
+def as_it_lies(reader: Callable[[Any], Reading]) -> Callable[[Any], Reading]:
+    """Refuses views of PyTorch whose memory has other numbers than they."""
+
+    def checked(value: Any) -> Reading:
+        for word in ("neg", "conj"):
+            if getattr(value, f"is_{word}")():
+                raise unreadable(value, "it is a view that is computed when it is read: give "
+                                 f"x.resolve_{word}()")
+        return reader(value)
+
+    return checked
+
+
 # ---- NumPy ----
 
+INTEGER_LIMIT = 1 << 63
+
+
 def read_interface(value: Any) -> Reading:
-    interface = value.__array_interface__
+    try:
+        return read_interface_of(value, value.__array_interface__)
+    except RejectedError:
+        raise
+    except Exception as error:  # what NumPy would not have given
+        raise unreadable(value, f"its __array_interface__ is none: {error!r}") from error
+
+
+def read_masked(value: Any) -> Reading:
+    raise unreadable(value, "it has a mask: give x.data or x.filled()")
+
+
+def read_interface_of(value: Any, interface: dict[str, Any]) -> Reading:
     name = getattr(getattr(value, "dtype", None), "name", "")
     order, kind, size = interface["typestr"][0], interface["typestr"][1], interface["typestr"][2:]
     foreign = order == (">" if sys.byteorder == "little" else "<")
@@ -144,14 +173,16 @@ def read_interface(value: Any) -> Reading:
     if interface.get("mask") is not None:
         raise unreadable(value, "it has a mask")
     size = int(size)
-    strides = interface["strides"]
+    shape, strides = interface["shape"], interface.get("strides")
+    if max(shape, default=0) >= INTEGER_LIMIT:
+        raise unreadable(value, f"a shape of {shape}")
     if strides is not None:
         if any(stride % size for stride in strides):
             raise unreadable(value, f"strides of {strides} bytes are no elements of {size}")
         strides = tuple(stride // size for stride in strides)
     data, read_only = interface["data"]
-    return Reading(filled(data, code, 8 * size, interface["shape"], strides, (lib.ON_CPU, 0)),
-                   value, not read_only)
+    return Reading(filled(data, code, 8 * size, shape, strides, (lib.ON_CPU, 0)), value,
+                   not read_only)
 
 
 # ---- DLPack ----
@@ -168,8 +199,9 @@ class ManagedVersioned(Structure):
 CAPSULES: tuple[tuple[bytes, bytes, Any], ...] = (
     (b"dltensor_versioned", b"used_dltensor_versioned", ManagedVersioned),
     (b"dltensor", b"used_dltensor", Managed))
-READ_ONLY = 1
-IMMUTABLE = {"jax", "jaxlib"}  # whose arrays do not change, though their capsules do not say so
+READ_ONLY, COPIED = 1, 2  # what is written into a copy is lost
+# Whose arrays do not change, though their capsules do not say so.
+IMMUTABLE = {"jax", "jaxlib", "tensorflow"}
 LEGACY_STREAM = 1
 
 
@@ -201,7 +233,7 @@ def read_dlpack(value: Any) -> Reading:
     try:
         capsule = capsule_from(value)
     except Exception as error:
-        raise unreadable(value, str(error)) from error
+        raise unreadable(value, error) from error
     for name, used, kind in CAPSULES:
         if capsule_is(capsule, name):
             owned = Owned(capsule_pointer(capsule, name), kind)
@@ -215,7 +247,7 @@ def read_dlpack(value: Any) -> Reading:
     if type(value).__module__.partition(".")[0] in IMMUTABLE:
         writable = False
     else:
-        writable = kind is Managed or not managed.flags & READ_ONLY
+        writable = kind is Managed or not managed.flags & (READ_ONLY | COPIED)
     return Reading(managed.tensor, (value, owned), writable)
 
 
@@ -255,16 +287,18 @@ class Held:
 def read_buffer(value: Any) -> Reading:
     try:
         held = Held(value)
-    except (BufferError, TypeError) as error:
-        raise unreadable(value, str(error)) from error
+    except Exception as error:  # ValueError, where it was given back already
+        raise unreadable(value, error) from error
     buffer = held.buffer
     letter = (buffer.format or b"B").decode().lstrip("@=" + ("<" if sys.byteorder == "little"
                                                               else ">"))
+    shape = tuple(buffer.shape[:buffer.rank]) if buffer.shape else ()
+    # Arrays of ctypes, which are dense, have none.
+    steps = tuple(buffer.strides[:buffer.rank]) if buffer.strides else None
     if letter not in FORMATS or buffer.suboffsets or any(
-            buffer.strides[axis] % buffer.itemsize for axis in range(buffer.rank)):
+            step % buffer.itemsize for step in steps or ()):
         raise unreadable(value, f"a buffer of format {letter}")
-    shape = tuple(buffer.shape[axis] for axis in range(buffer.rank))
-    strides = tuple(buffer.strides[axis] // buffer.itemsize for axis in range(buffer.rank))
+    strides = None if steps is None else tuple(step // buffer.itemsize for step in steps)
     return Reading(filled(buffer.data, FORMATS[letter], 8 * buffer.itemsize, shape, strides,
                           (lib.ON_CPU, 0)), held, not buffer.read_only)
 
@@ -277,14 +311,19 @@ def is_torch(kind: type) -> bool:
     return torch is not None and issubclass(kind, torch.Tensor)
 
 
+def is_masked(kind: type) -> bool:
+    """Whether this is an array of NumPy's with a mask, which its interface does not tell."""
+    return any(base.__name__ == "MaskedArray" for base in kind.__mro__)
+
+
 def reader_of(kind: type) -> Callable[[Any], Reading]:
     if hasattr(kind, "__array_interface__"):
-        return read_interface
+        return read_masked if is_masked(kind) else read_interface
     table = table_of(kind)
+    if is_torch(kind):
+        return as_it_lies(read_torch if table is None else table_reader(table))
     if table is not None:
         return table_reader(table)
-    if is_torch(kind):
-        return read_torch
     if hasattr(kind, "__dlpack__"):
         return read_dlpack
     return read_buffer
@@ -297,5 +336,8 @@ def read(value: Any) -> Reading:
     kind = type(value)
     reader = readers.get(kind)
     if reader is None:
-        reader = readers[kind] = reader_of(kind)
+        try:
+            reader = readers[kind] = reader_of(kind)
+        except Exception as error:  # of a class that answers nothing
+            raise unreadable(value, error) from error
     return reader(value)

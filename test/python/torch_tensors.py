@@ -18,6 +18,7 @@ if importlib.util.find_spec("torch") is None:
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
+import torch.autograd.forward_ad as forward_ad  # noqa: E402
 
 import package  # noqa: E402
 from package import case, croft, refused  # noqa: E402
@@ -107,7 +108,65 @@ def check_gradients(k):
              and not y.requires_grad)
     refused("bound_call_in_grad_mode", "requires-grad", bound)
     with torch.inference_mode():
-        case("inference_mode_is_fine", torch.allclose(k(x), torch.softmax(x, -1)))
+        case("inference_mode_is_fine", torch.allclose(k(x), torch.softmax(x, -1))
+             and k(x, out=torch.empty(3, 8)).is_inference())
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(y, torch.ones_like(y))
+        for name, call in (("made", lambda: k(dual)), ("given", lambda: k(dual, out=y.clone())),
+                           ("bound", lambda: k.bind(dual))):
+            refused(f"tangent_{name}", "requires-grad", call, "tangent")
+        case("forward_mode_without_a_tangent", torch.equal(k(y), k(y.clone())))
+
+
+HALVES = """kernel halve(x: inout f32[R, N]) {
+    program row: R
+    x[row, :] = 0.5 * x[row, :]
+}
+"""
+
+
+def check_written(k):
+    """What was saved for a derivative and is written then is gone, and PyTorch knows it."""
+    x, halve = torch.randn(3, 8), croft.compile(HALVES)
+    given, inplace, bound = torch.ones(3, 8), torch.ones(3, 8), torch.ones(3, 8)
+    d = k.bind(x, bound)
+    ways = {"given": (given, lambda: k(x, out=given)), "inout": (inplace, lambda: halve(inplace)),
+            "bound": (bound, d), "list": (given, lambda: k(x, out=[given])),
+            "array": (given, lambda: k(x.numpy(), out=given))}
+    for turn in ("first", "again"):
+        for name, (tensor, call) in ways.items():
+            w = torch.ones(8, requires_grad=True)
+            loss, before = (w * tensor).sum(), tensor._version
+            call()
+            try:
+                loss.backward()
+                case(f"written_{name}_{turn}", False, "a derivative of what is gone")
+            except RuntimeError as error:
+                case(f"written_{name}_{turn}", tensor._version == before + 1
+                     and "modified by an inplace operation" in str(error), error)
+    case("inputs_are_not_written", x._version == 0 and k(x)._version == 0, x._version)
+
+
+def check_views(k):
+    """Views whose memory has other numbers than they."""
+    z = torch.randn(3, 1, dtype=torch.complex64)
+    refused("negated_output", "object",
+            lambda: k(torch.zeros(3, 8), out=torch._neg_view(torch.zeros(3, 8))))
+    for name, view in {"negated": torch._neg_view(torch.randn(3, 8)),
+                       "imaginary": z.conj().imag}.items():
+        for turn in range(2):
+            refused(f"{name}_{turn}", "object", lambda: k(view), "resolve_neg()")
+        refused(f"{name}_bound", "object", lambda: k.bind(view))
+        case(f"{name}_resolved", torch.allclose(k(view.resolve_neg()), torch.softmax(view, -1)))
+    k(torch.zeros(3, 1))  # from here on tensors are handed over unopened
+    case("imaginary_is_handed_over", torch.equal(k(z.imag), torch.ones(3, 1)))
+    refused("imaginary_is_not_handed_over", "object", lambda: k(z.conj().imag), "resolve_neg()")
+    refused("imaginary_output", "object",
+            lambda: k(torch.zeros(3, 1), out=torch.zeros_like(z).conj().imag), "resolve_neg()")
+    try:
+        k(torch.eye(3).to_sparse())
+    except croft.CroftError as error:
+        case("refusals_have_no_stack", "frame #" not in str(error), error)
 
 
 def thrown(name, call, *words):
@@ -386,6 +445,8 @@ def main():
     check_labels("cpu", "table")
     check_mixed(k)
     check_gradients(k)
+    check_written(k)
+    check_views(package.example("softmax"))
     check_operator(k, "cpu", "in_c")
     check_ownership("in_c")
     in_python(package.example("softmax"))
