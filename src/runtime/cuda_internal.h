@@ -43,6 +43,8 @@ enum {
     CUDA_FUNCTION_ASKED_SCRATCH = 8,
 };
 
+enum { CLUSTER_ATTRIBUTE = 4, OVERLAP_ATTRIBUTE = 6 }; /* of a launch, as the driver numbers them */
+
 typedef struct cuda_launch_attribute {
     uint32_t kind;
     uint32_t unused;

@@ -25,9 +25,8 @@
 #define WORKSPACE_LIMIT_BYTES (INT64_C(256) << 20)
 #define GRID_LIMIT            INT64_C(2147483647)
 
-/* Attributes of a launch, as the driver numbers them, and the first driver (12.3) that can have
- * launches that overlap in a graph. */
-enum { CLUSTER_ATTRIBUTE = 4, OVERLAP_ATTRIBUTE = 6, ATTRIBUTES = 2, OVERLAP_DRIVER = 12030 };
+/* The first driver (12.3) that can have launches that overlap in a graph. */
+enum { ATTRIBUTES = 2, OVERLAP_DRIVER = 12030 };
 
 enum { PLAIN_WORDS = 128 };
 
