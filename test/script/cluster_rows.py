@@ -96,10 +96,13 @@ def planned(words, outputs):
 
 
 def compiles(label, words, outputs, file):
-    """The text for CUDA, where its compiler is there."""
+    """The text for CUDA: all groups have started before one writes into another's scratch, and
+    while the launch in front ends."""
     result = croft("emit", *words, *(f"{key}=/dev/null" for key in outputs), "--machine", SM,
                    "--plan", file, "--target", "cuda")
-    case(f"{label}_is_emitted", result.code == 0 and "threadIdx" in result.out, result)
+    start, _, body = result.out.partition("    follow_launches();")
+    case(f"{label}_is_emitted", result.code == 0 and "    cluster_wait(); // then" in start
+         and "cluster_memory(" in body, result)
 
 
 def check(label, words, outputs, width, rows, elements, keep_steps=False, emitted=False):
