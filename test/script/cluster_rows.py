@@ -102,7 +102,7 @@ def compiles(label, words, outputs, file):
                    "--plan", file, "--target", "cuda")
     start, _, body = result.out.partition("    follow_launches();")
     case(f"{label}_is_emitted", result.code == 0 and "    cluster_wait(); // then" in start
-         and "cluster_memory(" in body, result)
+         and "threadIdx" in start and "cluster_memory(" not in start and len(body) > 0, result)
 
 
 def check(label, words, outputs, width, rows, elements, keep_steps=False, emitted=False):
