@@ -100,7 +100,8 @@ def compiles(label, words, outputs, file):
     while the launch in front ends."""
     result = croft("emit", *words, *(f"{key}=/dev/null" for key in outputs), "--machine", SM,
                    "--plan", file, "--target", "cuda")
-    start, _, body = result.out.partition("    follow_launches();")
+    kernel = result.out.partition('extern "C"')[2]
+    start, _, body = kernel.partition("    follow_launches();")
     case(f"{label}_is_emitted", result.code == 0 and "    cluster_wait(); // then" in start
          and "threadIdx" in start and "cluster_memory(" not in start and len(body) > 0, result)
 
