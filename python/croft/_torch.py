@@ -12,6 +12,7 @@ _shim.py finds nothing, the implementation is in Python and does the same more s
 from __future__ import annotations
 
 import ctypes
+import itertools
 from typing import Any, Callable
 
 from . import _arrays, _shim, _tensors
@@ -22,7 +23,7 @@ from ._kernel import FOREIGN, Kernel, Parameter
 from ._tensors import Reading, filled
 
 ADDRESS = 1 << 12  # of fake tensors: never read
-SIZE = 1009  # the first of those that stand for sizes that are not known
+STAND_INS = (1009, 908)  # the first of those that stand for sizes that are not known, twice
 kept: list[Any] = []
 
 
@@ -56,17 +57,29 @@ def given(named: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-def sizes_for(values: tuple[Any, ...], known: dict[int, Any]) -> list[tuple[int, ...]]:
-    """Shapes in numbers: where a size is a symbol, one that stands for it in `known`."""
+def sizes_for(values: tuple[Any, ...], first: int, meets: bool,
+              known: dict[int, list[Any]]) -> list[tuple[int, ...]]:
+    """Shapes in numbers: what is a symbol becomes a number that no other size is, found in `known`.
+    With `meets`, symbols that have one value now have one number, and one whose value a fixed size
+    has is fixed itself."""
     import torch
-    numbers: dict[str, int] = {}
+    fixed = {int(size) for value in values for size in value.shape
+             if not isinstance(size, torch.SymInt)}
+    free = (number for number in itertools.count(first, 2) if number not in fixed)
+    numbers: dict[Any, int] = {}
 
     def number(size: Any) -> int:
         if not isinstance(size, torch.SymInt):
             return int(size)
-        found = numbers.setdefault(str(size.node.expr), SIZE + 2 * len(numbers))
-        known[found] = size
-        return found
+        key: Any = str(size.node.expr)
+        if meets and size.node.has_hint():
+            if size.node.hint in fixed:
+                return int(size)
+            key = size.node.hint
+        if key not in numbers:
+            numbers[key] = next(free)
+        known.setdefault(numbers[key], []).append(size)
+        return numbers[key]
 
     return [tuple(number(size) for size in value.shape) for value in values]
 
@@ -103,24 +116,58 @@ def refuse_fake(kernel: Kernel, values: tuple[Any, ...]) -> None:
                                 found=f"{values[0].device}, {value.device}")
 
 
-def fake_of(kernel: Kernel) -> Callable[..., Any]:
-    """What the operator makes of tensors without memory, whose sizes may be symbols."""
+def open_shapes(kernel: Kernel, values: tuple[Any, ...], named: dict[str, Any],
+                meets: bool) -> list[tuple[tuple[Any, ...], str]] | None:
+    """Shapes and types of the outputs, with the symbols of the inputs; None where a size of an
+    output is neither a symbol nor a number, but made of symbols. Asked for twice, with other
+    numbers for the symbols, the library says which is which."""
     import torch
+    asked = []
+    for first in STAND_INS:
+        known: dict[int, list[Any]] = {}
+        asked.append((shapes_of(kernel, values, sizes_for(values, first, meets, known), named),
+                      known))
+    (found, known), (again, other) = asked
+    for symbols in known.values():
+        for symbol in symbols[1:]:
+            torch._check(symbols[0] == symbol)  # a guard, where they met
+    made: list[tuple[tuple[Any, ...], str]] = []
+    for (shape, dtype), (twice, _) in zip(found, again):
+        sizes: list[Any] = []
+        for one, two in zip(shape, twice):
+            if one in known and two in other:
+                sizes.append(known[one][0])
+            elif one == two:
+                sizes.append(one)
+            else:
+                return None
+        made.append((tuple(sizes), dtype))
+    return made
+
+
+def fake_of(kernel: Kernel) -> Callable[..., Any]:
+    """What the operator makes of tensors without memory, whose sizes may be symbols. Symbols stay
+    open where the kernel takes any numbers for them; else they are made equal where they are, and
+    at last, where that is not what the kernel asks for, specialised."""
+    import torch
+
+    def shapes(values: tuple[Any, ...],
+               named: dict[str, Any]) -> list[tuple[tuple[Any, ...], str]]:
+        if any(isinstance(size, torch.SymInt) for value in values for size in value.shape):
+            for meets in (False, True):
+                try:
+                    found = open_shapes(kernel, values, named, meets)
+                except CroftError:
+                    continue
+                if found is not None:
+                    return found
+        return shapes_of(kernel, values, [tuple(int(size) for size in value.shape)
+                                          for value in values], named)
 
     def fake(*values: Any, **named: Any) -> Any:
         refuse_fake(kernel, values)
-        named = given(named)
-        known: dict[int, Any] = {}
-        try:
-            found = shapes_of(kernel, values, sizes_for(values, known), named)
-        except CroftError:
-            if not known:
-                raise
-            known = {}  # sizes that have to be equal, or are the kernel's: specialised
-            found = shapes_of(kernel, values,
-                              [tuple(int(size) for size in value.shape) for value in values], named)
-        made = tuple(values[0].new_empty([known.get(size, size) for size in shape],
-                                         dtype=getattr(torch, dtype)) for shape, dtype in found)
+        made = tuple(values[0].new_empty(shape, dtype=getattr(torch, dtype))
+                     for shape, dtype in shapes(values, given(named)))
         return None if not made else made[0] if len(made) == 1 else made
 
     return fake

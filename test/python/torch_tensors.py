@@ -22,7 +22,7 @@ import torch.autograd.forward_ad as forward_ad  # noqa: E402
 
 import package  # noqa: E402
 from package import case, croft, refused  # noqa: E402
-from croft import _arrays, _shim, _tensors  # noqa: E402
+from croft import _arrays, _shim, _tensors, _torch  # noqa: E402
 from croft._shim import Shim  # noqa: E402
 
 
@@ -335,6 +335,59 @@ def in_python(k):
         Shim.found = found
 
 
+GATED = """kernel gated(x: in f32[R, N], gate: in f32[R, N], bias: in f32[N], y: out f32[R, N]) {
+    program row: R
+    y[row, :] = x[row, :] * (gate[row, :] + bias[:])
+}
+"""
+TWICE = """kernel twice(x: in f32[R, N], y: out f32[R, 2 * N]) {
+    program row: R
+    y[row, : N] = x[row, :]
+    y[row, N : 2 * N] = x[row, :]
+}
+"""
+
+
+def check_open_sizes():
+    """Sizes that PyTorch leaves open: those of two inputs that have to be equal, a fixed one that
+    is a number which stands for an open one, and one that is made of them."""
+    gated = croft.torch_operator(croft.compile(GATED), "croft_test_open::gated")
+    twice = croft.torch_operator(croft.compile(TWICE), "croft_test_open::twice")
+
+    def graphs_of(function, many):
+        """How many graphs it takes, and whether the sizes seen while tracing are right."""
+        torch._dynamo.reset()
+        compiled = torch.compile(function, fullgraph=True, backend="eager")
+        before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+        right = True
+        for words in many:
+            y, sizes = compiled(*words)
+            right = right and tuple(y.shape) == tuple(sizes) and torch.equal(y, function(*words)[0])
+        return torch._dynamo.utils.counters["stats"]["unique_graphs"] - before, right
+
+    def rows(width):
+        return [(torch.randn(count, width), torch.randn(count, width), torch.randn(width))
+                for count in (64, 32, 16, 8)]
+
+    def of_gated(x, gate, bias):
+        y = gated(x * 2, gate, bias)
+        return y, y.size()
+
+    for width in (1000, *_torch.STAND_INS):
+        found = graphs_of(of_gated, rows(width))
+        case(f"rows_stay_open_of_{width}", found == (2, True), found)
+    found = graphs_of(of_gated, [*rows(40), (torch.randn(24, 24), torch.randn(24, 24),
+                                             torch.randn(24))])
+    case("equal_sizes_are_two", found[1], found)
+
+    def of_twice(x):
+        y = twice(x * 2)
+        return y, y.size()
+
+    found = graphs_of(of_twice, [(torch.randn(4, width),) for width in (8, 12, 24)])
+    case("sizes_of_formulas_are_right", found[1], found)
+
+
 def without_table(k):
     """The attributes are read where there is no table: as with a PyTorch before it."""
     found, _tensors.table_of = _tensors.table_of, lambda kind: None
@@ -448,6 +501,7 @@ def main():
     check_written(k)
     check_views(package.example("softmax"))
     check_operator(k, "cpu", "in_c")
+    check_open_sizes()
     check_ownership("in_c")
     in_python(package.example("softmax"))
     without_table(package.example("softmax"))
