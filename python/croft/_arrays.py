@@ -71,7 +71,12 @@ def empty(like: Any, device: tuple[int, int], element: tuple[int, int],
     if device[0] != lib.ON_CPU:
         raise RejectedError("no-array", f"a new array like {type(like).__name__} on a device "
                             "cannot be made here", hint="give the output as `out`")
-    import numpy
+    try:
+        import numpy
+    except ImportError as error:
+        raise RejectedError("no-array", "an output that is made is an array of NumPy, which is not "
+                            "installed", hint="install numpy, or give the output as `out`"
+                            ) from error
     return numpy.empty(shape, numpy_type(name))
 
 
@@ -102,7 +107,7 @@ def any_grad(values: tuple[Any, ...]) -> bool:
     return False
 
 
-def refuse_grad(values: tuple[Any, ...]) -> None:
+def refuse_grad(values: tuple[Any, ...], names: list[str] | None = None) -> None:
     """A kernel is not differentiated: in grad mode no tensor may ask for that, and none may have a
     tangent."""
     torch = sys.modules.get("torch")
@@ -112,13 +117,14 @@ def refuse_grad(values: tuple[Any, ...]) -> None:
     for number, value in enumerate(values):
         if not (reverse or level >= 0) or not isinstance(value, torch.Tensor):
             continue
+        what = f"`{names[number]}`" if names else f"tensor {number}"
         if reverse and value.requires_grad:
-            raise RejectedError("requires-grad", f"tensor {number} requires grad, and kernels "
-                                "have no derivative", found="requires_grad=True in grad mode",
+            raise RejectedError("requires-grad", f"{what} requires grad, and kernels have no "
+                                "derivative", found="requires_grad=True in grad mode",
                                 hint="call it under torch.no_grad(), or with x.detach()")
         if level >= 0 and torch.autograd.forward_ad.unpack_dual(value).tangent is not None:
-            raise RejectedError("requires-grad", f"tensor {number} has a tangent, and kernels "
-                                "have no derivative", found="a dual tensor of forward mode",
+            raise RejectedError("requires-grad", f"{what} has a tangent, and kernels have no "
+                                "derivative", found="a dual tensor of forward mode",
                                 hint="give it its primal")
 
 

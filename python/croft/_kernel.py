@@ -83,7 +83,9 @@ def named_argument(name: str, value: Any) -> tuple[str, int, int | float | str]:
     if word is None:
         raise RejectedError("argument-kind", f"`{name}` cannot be a {type(value).__name__}",
                             found=type(value).__name__,
-                            expected="a number, a type, a layout or a text")
+                            expected="a number, a type, a layout or a text",
+                            hint="`.item()` is the number of an array of one element"
+                            if hasattr(value, "item") else None)
     return (name, lib.ARGUMENT_TEXT, word)
 
 
@@ -152,7 +154,7 @@ class Tensors:
                  outputs: Sequence[Any] | None) -> None:
         self.kernel = kernel
         self.inputs = tuple(inputs)
-        self.read_inputs = [_tensors.read(value) for value in inputs]
+        self.read_inputs = self.read(inputs, kernel.names_of(is_output=False))
         self.outputs: tuple[Any, ...] | None = None
         self.read_outputs: list[_tensors.Reading] = []
         if outputs is not None:
@@ -160,11 +162,26 @@ class Tensors:
         devices = [one.device for one in self.read_inputs + self.read_outputs]
         self.device = next((device for device in devices if device[0] != lib.ON_CPU),
                            (lib.ON_CPU, 0))
-        _arrays.refuse_grad(self.inputs + (self.outputs or ()))
+        _arrays.refuse_grad(self.inputs + (self.outputs or ()), self.names())
+
+    def names(self) -> list[str]:
+        """Of the inputs and then of the outputs."""
+        return self.kernel.names_of(is_output=False) + self.kernel.names_of(is_output=True)
+
+    def read(self, values: Sequence[Any], names: list[str]) -> list[_tensors.Reading]:
+        found = []
+        for value, name in zip(values, names):
+            try:
+                found.append(_tensors.read(value))
+            except RejectedError as error:
+                raise RejectedError(error.slug, f"{self.kernel.name}: `{name}`: {error.message}",
+                                    found=error.found, expected=error.expected, hint=error.hint
+                                    ) from error.__cause__
+        return found
 
     def set_outputs(self, outputs: Sequence[Any]) -> None:
         self.outputs = tuple(outputs)
-        self.read_outputs = [_tensors.read(value) for value in outputs]
+        self.read_outputs = self.read(outputs, self.kernel.names_of(is_output=True))
 
     def array(self) -> Any:
         """What croft.h calls `tensors`: pointers in the order of the list."""
@@ -246,7 +263,11 @@ class Kernel:
         _handles.keepers.add(self)
 
     def __repr__(self) -> str:
-        return f"<croft kernel {self.name}({', '.join(one.name for one in self.parameters)})>"
+        given = {name: value for name, _, value in self.named}
+        words = [f"{one.name}={given.pop(one.name)}" if one.name in given else one.name
+                 for one in self.parameters]
+        words += [f"{name}={value}" for name, value in given.items()]  # sizes
+        return f"<croft kernel {self.name}({', '.join(words)})>"
 
     def __reduce__(self) -> tuple[object, ...]:
         program = self.program
@@ -256,8 +277,8 @@ class Kernel:
     def __call__(self, /, *arguments: Any, out: Any = None, **named: Any) -> Any:
         """Runs the kernel on the current stream of the tensors' device, or on `stream=`.
 
-        Arguments are the parameters in the order of the list, without outputs; sizes and what is
-        not a tensor also by name. `out` is the output, or a tuple of several; without it they are
+        Arguments are the parameters in the order of the list, without outputs, or by name; sizes
+        by name only. `out` is the output, or a tuple of several; without it they are
         made. Returns them: one, a tuple of several, None where all tensors are inputs.
         """
         if not named:
@@ -360,6 +381,25 @@ class Kernel:
                 _arrays.torch_empty(),
                 [(tuple(one.shape), tuple(one.stride()), one.dtype) for one in outputs])
 
+    def names_of(self, is_output: bool) -> list[str]:
+        """The tensors that are written alone, or the others, in the order of the list."""
+        return [one.name for one in self.tensor_parameters if one.is_read is not is_output]
+
+    def in_order(self, tensors: list[Any], by_name: dict[str, Any]) -> list[Any]:
+        """Inputs in the order of the list: those by position, then those by name."""
+        names = self.names_of(is_output=False)
+        for name in by_name:
+            if name not in names:
+                raise TypeError(f"{self.name}: the output `{name}` is given in `out`")
+            if name in names[:len(tensors)]:
+                raise TypeError(f"{self.name}: the tensor `{name}` is given by position and by "
+                                "name")
+        missing = [name for name in names[len(tensors):] if name not in by_name]
+        if missing:
+            raise TypeError(f"{self.name} takes as tensors: {', '.join(names)}; missing: "
+                            f"{', '.join(missing)}")
+        return tensors + [by_name[name] for name in names[len(tensors):]]
+
     def sorted(self, arguments: tuple[Any, ...],
                named: dict[str, Any]) -> tuple[list[Any], Named]:
         """Tensors among the arguments, and the others with their names, those of with_() too."""
@@ -373,11 +413,13 @@ class Kernel:
         if not plain and not named:
             return tensors, self.named
         others = {one[0]: one for one in self.named}
+        by_name = {one.name: named[one.name] for one in self.tensor_parameters
+                   if one.name in named}
+        if by_name:
+            tensors = self.in_order(tensors, by_name)
         for name, value in [*zip(names, plain), *named.items()]:
-            if any(name == one.name for one in self.tensor_parameters):
-                raise TypeError(f"{self.name}: the tensor `{name}` is given by position, or in "
-                                "`out` where it is an output")
-            others[name] = named_argument(name, value)
+            if name not in by_name:
+                others[name] = named_argument(name, value)
         return tensors, tuple(others.values())
 
     def own_name(self, name: str) -> str:
@@ -452,6 +494,10 @@ class Kernel:
             options = replace(options, set=set)
         if count_faults is not None:
             options = replace(options, count_faults=count_faults)
+        given = {self.own_name(name) for name in named}
+        for one in self.tensor_parameters:
+            if one.name in given:
+                raise TypeError(f"{self.name}: with_() takes no tensors (`{one.name}`)")
         _, others = self.sorted((), named)
         return Kernel(self.program, options, others)
 
@@ -493,6 +539,9 @@ class Bound:
         self.written = tensors.written()
         self.prepare()
         _handles.keepers.add(self)
+
+    def __repr__(self) -> str:
+        return f"<croft bound call of {self.kernel!r}>"
 
     def prepare(self) -> Handle:
         function = self.kernel.function(self.tensors.device, self.named)
@@ -570,6 +619,9 @@ def kernel_again(text: bytes, source: str, kernel: str | None, options: Options,
 
 def compile(text: str | bytes, name: str | None = None, kernel: str | None = None) -> Kernel:
     """The kernel of a text; `name` stands for it in findings, `kernel` chooses one of several."""
+    if isinstance(text, str) and text.endswith(".croft") and "\n" not in text:
+        raise MisuseError("misuse", f"`{text}` is no text of a kernel", found="a path",
+                          expected="what is in the file", hint="load() takes a path")
     return Kernel(Program(text, name or "<string>", kernel))
 
 

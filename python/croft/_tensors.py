@@ -56,7 +56,9 @@ def unreadable(value: object, why: object) -> RejectedError:
     return RejectedError("object", f"{type(value).__name__} cannot be read as a tensor: {said}",
                          found=type(value).__name__,
                          expected="a tensor of PyTorch, an array of NumPy, or anything with "
-                                  "__dlpack__ or the buffer protocol")
+                                  "__dlpack__ or the buffer protocol",
+                         hint="numpy.asarray makes an array of it"
+                         if isinstance(value, (list, tuple)) else None)
 
 
 def filled(data: int | None, code: int, bits: int, shape: tuple[int, ...],
@@ -287,6 +289,8 @@ class Held:
 def read_buffer(value: Any) -> Reading:
     try:
         held = Held(value)
+    except TypeError as error:
+        raise unreadable(value, "it is none, and has none") from error
     except Exception as error:  # ValueError, where it was given back already
         raise unreadable(value, error) from error
     buffer = held.buffer

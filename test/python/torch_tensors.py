@@ -87,7 +87,11 @@ def check_mixed(k):
         case("array_into_tensor", torch.allclose(y, torch.softmax(x, -1)), y)
     refused("not_an_output", "object", lambda: k(x, out="y"))
     refused("sparse", "object", lambda: k(torch.eye(3).to_sparse()))
-    refused("without_memory", "object", lambda: k(torch.empty(3, 3, device="meta")))
+    refused("without_memory", "object", lambda: k(torch.empty(3, 3, device="meta")), "`x`")
+    try:
+        k(torch.empty(3, 3, device="meta"))
+    except croft.CroftError as error:
+        case("without_pytorchs_own_trace", len(str(error).splitlines()) == 3, error)
     parameter = torch.nn.Parameter(x.clone())
     with torch.no_grad():
         case("parameters", all(torch.equal(k(parameter), k(x)) for _ in range(2)))

@@ -44,6 +44,12 @@ x[0, 0] = 4.0
 d()
 assert y[0, 0] == 8.0
 assert croft.plan(sys.argv[1], N=64, machine="sm_90")["kernel"] == "softmax"
+try:
+    k(x)
+except croft.CroftError as error:
+    assert error.slug == "no-array" and "numpy" in error.hint, error
+else:
+    raise AssertionError("an output without NumPy")
 assert "numpy" not in sys.modules
 print(croft.__version__)
 """
@@ -119,6 +125,9 @@ def main():
     must("installs", good, text)
     good, text = run(fresh, "-I", "-c", USE, ROOT / "examples/softmax.croft", cwd=FOLDER)
     case("runs_where_nothing_else_is_installed", good and text == f"{VERSION}\n", text)
+    for words in ([FOLDER / "fresh/bin/croft"], [fresh, "-I", "-m", "croft"]):
+        good, text = run(*words, "check", ROOT / "examples/softmax.croft", cwd=FOLDER)
+        case(f"has_the_command_{len(words)}", good and "kernel softmax is fine" in text, text)
     good, text = run(fresh, "-m", "pip", "uninstall", "-y", "croft-kernels")
     left = [path for path in pathlib.Path(FOLDER / "fresh/lib").rglob("croft*")]
     case("uninstalls", good and not left, f"{text}\n{left}")
