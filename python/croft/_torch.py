@@ -15,10 +15,10 @@ import ctypes
 import itertools
 from typing import Any, Callable
 
-from . import _arrays, _shim, _tensors
+from . import _arrays, _shim, _tensors, _transforms
 from . import _library as lib
 from ._errors import CroftError, RejectedError, check
-from ._arrays import any_grad
+from ._arrays import Autograd, any_grad
 from ._kernel import FOREIGN, Kernel, Parameter
 from ._tensors import Reading, filled
 
@@ -189,35 +189,23 @@ def call_read(kernel: Kernel, inputs: tuple[Any, ...], outputs: Any, named: dict
         raise RuntimeError(str(error)) from error
 
 
-def count_versions(values: tuple[Any, ...]) -> None:
-    """Tells autograd that these were written; those of inference mode have no version."""
-    import torch
-    for value in values:
-        if not value.is_inference():
-            torch.autograd.graph.increment_version(value)
-
-
 def run_of(kernel: Kernel) -> Callable[..., Any]:
     known, make, no_outputs = kernel.known, kernel.made_like, kernel.outputs == 0
-    read = [one for one in kernel.tensor_parameters if one.is_read]
-    written = [index for index, one in enumerate(read) if one.is_written]
 
-    def call(values: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        if not named:
+    def run(*values: Any, **named: Any) -> Any:
+        done = False
+        if not named and Autograd.forward is not None and Autograd.forward._current_level < 0:
             try:
                 call, pointer, objects, grad_mode, _ = known[values[0].get_device()]
                 if not grad_mode() or not any_grad(values):
                     made = None if no_outputs else make(values)
-                    if call(pointer, objects, id(values), id(made), None) == 0:
-                        return made
+                    done = call(pointer, objects, id(values), id(made), None) == 0
             except (LookupError, *FOREIGN):
                 pass
-        return call_read(kernel, values, None, named)
-
-    def run(*values: Any, **named: Any) -> Any:
-        made = call(values, named)
-        if written:
-            count_versions(tuple(values[index] for index in written))
+        if not done:
+            return call_read(kernel, values, None, named)
+        if kernel.changed:
+            Autograd.count_versions([values[index] for index in kernel.changed])
         return made
 
     return run
@@ -225,25 +213,22 @@ def run_of(kernel: Kernel) -> Callable[..., Any]:
 
 def run_out_of(kernel: Kernel) -> Callable[..., None]:
     known, count, one = kernel.known, kernel.inputs, kernel.outputs == 1
-    read = [parameter for parameter in kernel.tensor_parameters if parameter.is_read]
-    written = [index for index, parameter in enumerate(read) if parameter.is_written]
-    written += range(count, count + kernel.outputs)
+    written = [*kernel.changed, *range(count, count + kernel.outputs)]
 
-    def call(values: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def run_out(*values: Any, **named: Any) -> None:
         inputs, outputs = values[:count], values[count] if one else values[count:]
-        if not named:
+        done = False
+        if not named and Autograd.forward is not None and Autograd.forward._current_level < 0:
             try:
                 call, pointer, objects, grad_mode, _ = known[values[0].get_device()]
                 if not grad_mode() or not any_grad(values):
-                    if call(pointer, objects, id(inputs), id(outputs), None) == 0:
-                        return
+                    done = call(pointer, objects, id(inputs), id(outputs), None) == 0
             except (LookupError, *FOREIGN):
                 pass
-        call_read(kernel, inputs, outputs, named)
-
-    def run_out(*values: Any, **named: Any) -> None:
-        call(values, named)
-        count_versions(tuple(values[index] for index in written))
+        if done:
+            Autograd.count_versions([values[index] for index in written])
+        else:
+            call_read(kernel, inputs, outputs, named)
 
     return run_out
 
@@ -276,4 +261,6 @@ def torch_operator(kernel: Kernel, name: str) -> Any:
         # What asks for a derivative is refused by both: autograd has nothing to do, nor to warn of.
         library.impl(short + overload, torch.library.fallthrough_kernel, "Autograd")
         torch.library.register_fake(f"{name}{overload}", fake, lib=library)
+        operator = getattr(getattr(getattr(torch.ops, namespace), short), overload[1:] or "default")
+        library.impl(short + overload, _transforms.transformed_of(operator), _transforms.BACK)
     return getattr(getattr(torch.ops, namespace), short)

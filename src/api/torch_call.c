@@ -4,8 +4,8 @@
  *     stack  y              <-   made (no outputs: given, and their versions counted)
  *
  * The tensors on the stack are the callee's, and so is the memory of each number. They are released
- * whatever happens; then only may PyTorch throw, through this file, which alone is compiled with
- * tables for that.
+ * whatever happens; then only may PyTorch throw, through this file and the pool, which alone are
+ * compiled with tables for that.
  */
 #include "api/torch_internal.h"
 

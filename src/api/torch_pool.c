@@ -3,8 +3,7 @@
  *
  *     torch_library_impl(library, "softmax", place_03)   ->   place_03(stack)   ->   operators[3]
  *
- * Both digits of a place are octal. An exception that passes finds no frame of these functions: the
- * call is the last thing that they do.
+ * Both digits of a place are octal.
  */
 #include "api/torch_internal.h"
 

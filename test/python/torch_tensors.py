@@ -215,6 +215,7 @@ def check_operator(k, device, how):
     case(f"{how}_opcheck", True)
     check_operator_refusals(softmax, norm, x, w, how)
     check_versions(softmax, x, device, how)
+    check_transforms(norm, x, w, how)
     check_compiled(softmax, norm, x, w, how)
     with torch.inference_mode():
         case(f"{how}_operator_inference_mode", torch.equal(softmax(x), torch.softmax(x, -1))
@@ -254,6 +255,33 @@ def check_versions(softmax, x, device, how):
         softmax.out(x, inferred)
     softmax.out(x, inferred)
     case(f"{how}_operator_inference_tensor", torch.equal(inferred, y))
+
+
+def check_transforms(norm, x, w, how):
+    """Under torch.func a derivative is refused, whatever is around or inside; without one it goes
+    on."""
+    func, y, plain = torch.func, torch.zeros_like(x), norm(x, w)
+    for name, call in (
+            ("grad", lambda: func.grad(lambda z: norm(z, w).sum())(x)),
+            ("out_grad", lambda: func.grad(lambda z: (norm.out(z, w, y), z.sum())[1])(x)),
+            ("jvp", lambda: func.jvp(lambda z: norm(z, w), (x,), (x,))),
+            ("vmap_of_grad", lambda: func.vmap(func.grad(lambda z: norm(z, w).sum()))(
+                torch.stack([x, x]))),
+            ("grad_of_vmap", lambda: func.grad(lambda z: func.vmap(lambda one: norm(one, w))(
+                torch.stack([z, z])).sum())(x))):
+        thrown(f"{how}_transform_{name}", call, "requires-grad")
+    case(f"{how}_transform_writes_nothing", not y.any())
+    for name, made in (
+            ("constants", func.grad(lambda z: (norm(x, w) * z).sum())(x)),
+            ("detached", func.grad(lambda z: (norm(z.detach(), w) * z).sum())(x)),
+            ("twice", func.grad(lambda u: func.grad(lambda z: (norm(u.detach(), w) * z * u).sum())(
+                x).sum())(x)),
+            ("jvp_of_constants", func.jvp(lambda z: norm(x, w) * z, (x,), (y + 1,))[1]),
+            ("vmap", func.vmap(lambda z: norm(z, w))(torch.stack([x, x]))[1]),
+            ("vmap_of_detached", func.vmap(func.grad(lambda z: (norm(z.detach(), w) * z).sum()))(
+                torch.stack([x, x]))[1]),
+            ("afterwards", norm(x, w))):
+        case(f"{how}_transform_{name}", torch.equal(made, plain), made)
 
 
 def check_ownership(how):
