@@ -37,8 +37,8 @@ def parse(arguments):
                "on), 4 when the peer is slower here than where it was recorded: that run is void.")
     add = parser.add_argument
     add("file", nargs="?", help="a kernel file; without it, the six row operators of examples/")
-    add("--peer", help="defines make, EAGER, FUNCTION, OUTPUT, TENSORS_MOVED (peer_rows.py) for "
-                       "FILE; without it FILE is measured beside the roof alone")
+    add("--peer", help="defines make, EAGER, FUNCTION, OUTPUT (peer_rows.py) for FILE; "
+                       "without it FILE is measured beside the roof alone")
     add("--device", choices=["cuda", "cpu"], required=True,
         help="cuda; `--device cpu --help` for the options of that")
     add("--tier", choices=cases.TIERS, default="quick")
@@ -120,7 +120,8 @@ def environment_of(options, arguments, device):
     files = [BENCH / "compare.py", *(BENCH / "compare" / f"{name}.py" for name in FILES),
              *(path for path, _ in TIER_FILES.values()), *options.own]
     now = datetime.datetime.now(datetime.timezone.utc)
-    return {"record": "environment", "format": raw.FORMAT, **device.environment(),
+    alone = {"peers": []} if options.file and not options.peer else {}
+    return {"record": "environment", "format": raw.FORMAT, **device.environment(), **alone,
             "host": {"processor": processor(), "cores": os.cpu_count(),
                      "system": platform.system(), "kernel": platform.release()},
             "date": now.isoformat(timespec="seconds"), "sources": raw.sources_of(ROOT, files),
@@ -147,9 +148,9 @@ def chosen_cases(options, subjects):
         if not options.file:
             return cases.row_case(operator, dtype, shape)
         name = pathlib.Path(options.file).name
-        if subject.peer:
-            return cases.row_case(operator, dtype, shape, subject.peer.TENSORS_MOVED[operator],
-                                  name)
+        moved = getattr(subject.peer, "TENSORS_MOVED", {}).get(operator)
+        if moved:
+            return cases.row_case(operator, dtype, shape, moved, name)
         return subject.kernel.case(dtype, shape, name)
 
     operators = options.operators.split(",") if options.operators else list(subjects)
@@ -230,7 +231,11 @@ def main(arguments):
         from . import report
         return report.main(["merge", *found.merge, *rest])
     if found.device == "cpu":  # which has options of its own
-        from . import cpu
+        try:
+            from . import cpu
+        except ModuleNotFoundError as error:
+            say(f"{error.name} is not installed in the Python that runs this, {sys.executable}")
+            return 1
         return cpu.main(arguments)
     options = parse(arguments)
     try:

@@ -476,6 +476,8 @@ def parser():
         epilog="Ends with 0, 1 when an arm failed in a case, 2 when one is not there or OUT is of "
                "another run, 3 when the budget ended it (--resume goes on).")
     add = result.add_argument
+    add("file", nargs="?", help=argparse.SUPPRESS)
+    add("--peer", help=argparse.SUPPRESS)
     add("--device", choices=["cpu"], required=True)
     add("--tier", choices=list(TIERS), default="base")
     add("--dtype", help="f32, f16, bf16, or several with commas (f32; halves: all three)")
@@ -496,6 +498,10 @@ def parser():
 
 
 def main(arguments):
-    options = parser().parse_args(arguments)
+    reads = parser()
+    options = reads.parse_args(arguments)
+    if options.file or options.peer:
+        reads.error("a kernel file of yours is measured on a GPU alone so far; docs/python.md "
+                    "times its calls on a cpu")
     options.command = "compare.py " + " ".join(arguments)
     return measure(options)

@@ -170,7 +170,7 @@ def head_lines(run, table):
     lines += [str(note) for note in environment.get("notes", [])]
     lines += noise_lines(run)
     lines += [f"unfinished, the run was stopped in it: {case}" for case in table["unfinished"]]
-    if table["unjudged"]:
+    if table["unjudged"] and table["verdict"] != "measured":
         lines.append("no case here of the gates " + ", ".join(table["unjudged"]))
     lines += [f"VOID RUN: a recorded peer was slower here: {case}" for case in table["void"]]
     lines += [f"FAILED RUN: no {peer}: {in_a_line(why)}"

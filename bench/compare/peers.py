@@ -1,11 +1,13 @@
 """The peer's forms of an operator: eager, and compiled with static shapes; and its reference.
 
-A peer file defines make, EAGER, FUNCTION, OUTPUT and TENSORS_MOVED as peer_rows.py does. `make`
-takes the sizes of a case, type and device. FUNCTION's parameters are names of what it gives; `out`
-is what OUTPUT names (one, or a tuple). A file may define more, as peer_transposes.py does:
+A peer file defines make, EAGER, FUNCTION and OUTPUT as peer_rows.py does. `make` takes the sizes of
+a case, type and device. FUNCTION's parameters are names of what it gives; `out` is what OUTPUT
+names (one, or a tuple). A file may define more, as peer_transposes.py does:
 
     FURTHER = {"contiguous": {"transpose": lambda a: ...}}     arms beside EAGER, by their names
     EXACT = True                                               outputs have the same bits
+    TENSORS_MOVED = {"sum": (1, 0)}                            whole tensors read and written, where
+                                                               it is not as the kernel's head says
     def kernel_arguments(operator, dtype, axes): ...           what the kernel takes by name
 """
 import importlib.util
@@ -27,7 +29,7 @@ def load(path=ROWS):
     spec = importlib.util.spec_from_file_location("peer_" + pathlib.Path(path).stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    missing = [name for name in ("make", "EAGER", "FUNCTION", "OUTPUT", "TENSORS_MOVED")
+    missing = [name for name in ("make", "EAGER", "FUNCTION", "OUTPUT")
                if not hasattr(module, name)]
     if missing:
         raise AttributeError(f"{path} does not define {', '.join(missing)}")

@@ -125,6 +125,12 @@ def operator_of(case):
     return case.get("operator") or case.get("file") or "?"
 
 
+def is_further(arm):
+    """A form that a peer's file names: not Croft's, no roof, and none that is known here."""
+    return arm not in PEER_COLOURS and arm not in ("control", "hand") and not arm.startswith(
+        ("croft", "roof"))
+
+
 def colour_of(operator):
     return PALETTE.get(operator, "#999999")
 
@@ -200,7 +206,9 @@ def speedup(cases, table):
     phase = first_phase(table)
     entries = [entry for entry in table["entries"] if entry["phase"] == phase]
     title = f"{table['environment']['device']}: time of others / time of Croft, phase {phase}"
-    peers = [peer for peer in PEER_COLOURS if any(entry["ratios"].get(peer) for entry in entries)]
+    others = [arm for entry in entries for arm in entry["ratios"] if is_further(arm)]
+    peers = [peer for peer in dict.fromkeys([*PEER_COLOURS, *others])
+             if any(entry["ratios"].get(peer) for entry in entries)]
     if not peers:
         return empty(title)
     order = sorted(entries, key=lambda entry: (
@@ -232,7 +240,7 @@ def speedup(cases, table):
             if figure:
                 words = f"{entry['case']} {peer}: {figure['median']:.3f}"
                 drawing.mark(drawing.x(across(index)), drawing.y(along(figure["median"])),
-                             PEER_COLOURS[peer],
+                             PEER_COLOURS.get(peer, "#999999"),
                              words + (" (unstable)" if entry["unstable"] else ""),
                              not entry["unstable"])
     for number, (name, indices) in enumerate(groups.items()):
@@ -242,6 +250,6 @@ def speedup(cases, table):
         middle = (indices[0] + indices[-1] + 1) / 2 / len(order)
         drawing.text(drawing.x(middle), drawing.height - BOTTOM + 16 + 14 * (number % 2), name,
                      "middle")
-    drawing.legend([(PEER_COLOURS[peer], peer, "disc") for peer in peers]
+    drawing.legend([(PEER_COLOURS.get(peer, "#999999"), peer, "disc") for peer in peers]
                    + [(INK, "unstable", "ring")])
     return drawing.svg()

@@ -228,6 +228,9 @@ class Reader:
             bad = [gate["gate"] for gate in table["gates"]
                    if self.verdict(gate) not in ("met", "reported")]
             self.same_text("gates of a run whose verdict is met", bad, [])
+        if table["verdict"] in ("met", "measured"):
+            judged = any(self.verdict(gate) != "reported" for gate in table["gates"])
+            self.same_text("verdict by whether there are gates", table["verdict"] == "met", judged)
 
     def in_group(self, name, group):
         case = self.cases[name]
@@ -328,8 +331,8 @@ def main(arguments):
     reader = Reader(arguments[0])
     table = json.loads(reader.text_of("table.json"))
     kind = table["environment"]["device_kind"]
-    peers = {"cuda": ["eager", "compiled"],
-             "cpu": ["eager", "compiled", "onnxruntime", "jax"]}[kind]
+    peers = table["environment"].get("peers", {
+        "cuda": ["eager", "compiled"], "cpu": ["eager", "compiled", "onnxruntime", "jax"]}[kind])
     reader.table(table, peers)
     reader.run_verdict(table)
     reader.page("table.md", markdown_tables(reader.text_of("table.md")), table, peers)

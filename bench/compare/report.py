@@ -9,8 +9,8 @@
 The ratio of a case against another arm is the median over rounds of other / Croft, in the last
 attempt. A case whose second identical Croft lies outside gates.STABLE is marked and stays, with all
 of its attempts. Nothing is left out: a slow case, a failed arm, a missing peer are lines as well.
-The first line is the verdict of the run: void, failed, planted, missed, incomplete or met. Ends
-with 1 when it is one of the first four. reader.py recomputes what is printed here.
+The first line is the verdict of the run: void, failed, planted, missed, incomplete, measured or
+met. Ends with 1 when it is one of the first four. reader.py recomputes what is printed here.
 """
 import argparse
 import argparse

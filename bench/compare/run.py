@@ -52,7 +52,7 @@ class Run:
 
     def peers(self, case=None):
         """Those of every run, and further ones of a case; of halves those that can do it."""
-        peers = gates.PEERS[self.environment["device_kind"]]
+        peers = self.environment.get("peers", gates.PEERS[self.environment["device_kind"]])
         if case is None:
             return peers
         peers = [*peers, *self.further.get(case["id"], [])]

@@ -1,7 +1,8 @@
 """What the gates make of a run, and what the run as a whole shows.
 
 A gate (gates.py) is met, MISSED, incomplete or reported. A run is void, failed, planted, missed,
-incomplete or met; the first of these that is so is its verdict.
+incomplete, measured (where no gate is about it) or met; the first of these that is so is its
+verdict.
 """
 import statistics
 
@@ -127,4 +128,6 @@ def run_verdict(run, table):
     short = [gate["gate"] for gate in judged if gate["verdict"] == "incomplete"]
     if short or not table["complete"]:
         return "incomplete", ", ".join(short) or "cases are left"
+    if not judged:
+        return "measured", "no gate is about these cases"
     return "met", f"{len(judged)} gates"

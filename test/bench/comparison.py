@@ -382,6 +382,36 @@ def transposes():
     case("croft_failing_fails_the_run", table["verdict"] == "failed" and status == 1)
 
 
+def kernels_of_others():
+    """A kernel file that somebody gave: no gate is about it, though its name be that of one of
+    ours; a form that its peer names is drawn; without a peer none is missing."""
+    about = dict(shape_case("softmax", "16384x4096"), file="mine.croft")
+    head = dict(environment(), device_kind="cuda", device="made up GPU", tier="quick")
+    end = [{"record": "finished", "case": about["id"]},
+           {"record": "end", "complete": True, "elapsed_s": 1.0}]
+    form = {"record": "arm", "case": about["id"], "arm": "by_parts", "status": "ok", "why": None,
+            "peer": True}
+    ratios = {"control": 1.0, "eager": 1.3, "compiled": 0.9, "by_parts": 1.2, "roof": 0.8}
+    folder, table, status = written([head, about, form, samples(about, ratios, phase="device"),
+                                     *end])
+    case("a_kernel_of_others_is_measured", table["verdict"] == "measured" and status == 0
+         and "no case here" not in (folder / "table.txt").read_text() and read(folder)[0] == 0,
+         (table["verdict"], read(folder)[1]))
+    case("its_further_forms_are_drawn", "by_parts: 1.2" in (folder / "speedup.svg").read_text())
+    table["verdict"] = "met"
+    (folder / "table.json").write_text(json.dumps(table))
+    case("reader_refuses/met_without_gates", read(folder)[0] == 1)
+    folder, table, status = written([dict(head, peers=[]), about, samples(
+        about, {"control": 1.0, "roof": 0.8}, phase="device"), *end])
+    case("without_a_peer_none_is_missing", table["verdict"] == "measured" and status == 0
+         and not table["missing_peers"] and read(folder)[0] == 0, (table, read(folder)[1]))
+    path = ROOT / "bench" / "compare.py"
+    done = subprocess.run([sys.executable, str(path), "--device", "cpu", "mine.croft", "--out",
+                           str(SCRATCH)], capture_output=True, text=True, check=False)
+    case("a_cpu_has_none_yet", done.returncode == 2 and "on a GPU alone" in done.stderr,
+         done.stderr)
+
+
 def void_runs():
     ratios = {"control": 1.0, "eager": 1.3, "contiguous": 1.2, "compiled": 1.4, "roof": 0.8}
     records = transpose_records(ratios)
@@ -523,7 +553,7 @@ def plots():
 
 
 for part in (verdicts, missing, stability, slowdown, reader, merging, pairs, halves, strata,
-             long_reasons, transposes, void_runs, stopped_runs, merged_tiers, commands_of_the_page,
-             plots, published):
+             long_reasons, transposes, kernels_of_others, void_runs, stopped_runs, merged_tiers,
+             commands_of_the_page, plots, published):
     part()
 sys.exit(1 if failures else 0)

@@ -12,6 +12,7 @@ import contextlib
 import functools
 import os
 import pathlib
+import re
 import sys
 import types
 
@@ -381,12 +382,33 @@ def a_file_without_a_peer_is_measured_beside_the_roof():
         assert len(case.reads) == 2 and case.footprint == 3 * 5 * 64 * 2
 
 
+def the_peer_of_the_page_can_be_called():
+    page = (ROOT / "docs" / "comparing.md").read_text(encoding="utf-8")
+    path = SCRATCH / "gated_peer.py"
+    path.write_text(re.search(r"```py\n(.*?)```", page, re.DOTALL)[1], encoding="utf-8")
+    peer = peers.load(path)
+    head = re.search(r"`(gated\(.*?), \.\.\.\)`", page)[1]
+    text = SCRATCH / "gated.croft"
+    text.write_text(f"kernel {head}, T: f32 | f16) {{\n    program row: R\n    y[row, :] = "
+                    "x[row, :] * sigmoid(gate[row, :] + bias[:])\n}\n", encoding="utf-8")
+    own = arms.Subject(text, peer)
+    case = own.kernel.case("f32", "5x64")
+    assert (len(case.reads), len(case.writes)) == (2, 1), case
+    buffers = own.buffers(case, torch.device("cpu"))
+    wanted, = peers.reference(peer, "gated", buffers)
+    own.peer.EAGER["gated"](buffers)
+    assert outputs.error_ulp(buffers["y"], wanted) < 8
+    assert [one.data_ptr() for one in own.inputs(buffers)] == \
+        [buffers[name].data_ptr() for name in ("x", "gate", "bias")]
+    assert own.outputs(buffers)[0] is buffers["y"]
+
+
 TESTS = [the_peer_is_the_one_that_was_recorded, outputs_are_compared_in_full,
          every_arm_is_checked_and_a_wrong_one_fails, transposes_are_compared_bit_by_bit,
          croft_writes_its_own_type, compiled_forms_are_not_compiled_again,
          events_are_inside_or_said_to_be_around, a_capture_that_fails_ends_and_tells_why,
          a_run_has_every_arm_in_every_phase, plans_are_checked_and_measured,
-         a_file_without_a_peer_is_measured_beside_the_roof]
+         a_file_without_a_peer_is_measured_beside_the_roof, the_peer_of_the_page_can_be_called]
 
 
 def main():
