@@ -15,11 +15,6 @@
 /* Factor of the price, below which registers are spent: models see no finer. */
 static const double SAVES = 0.99;
 
-/* Registers beside the values kept where the compiler finds an order that needs few: the model
- * takes more. (residual_layernorm of 8192 elements, 1024 lanes: 24 values in 32 registers, so
- * that two groups are resident; with its weights early one is, and it takes a sixth longer.) */
-enum { FEW_REGISTERS = 8, REGISTER_STEP = 8 };
-
 typedef struct early_walk {
     planner_program *program;
     const bool *stepped;
@@ -98,24 +93,12 @@ static planner_candidate with_loads(const planner_program *program, const planne
     return c;
 }
 
-/* Groups that are resident on a multiprocessor, at most, and are there to be run. */
-static int64_t resident(const machine *device, const cost_facts *facts) {
-    int64_t lanes = facts->workers * facts->packed, width = facts->subgroup;
-    int64_t threads = (lanes + width - 1) / width * width;
-    int64_t registers =
-        (FEW_REGISTERS + facts->live_slots + REGISTER_STEP - 1) / REGISTER_STEP * REGISTER_STEP;
-    int64_t groups = (facts->programs + facts->packed - 1) / facts->packed;
-    int64_t processors = device->capacity.processors;
-    int64_t fit = device->capacity.registers / (registers * threads);
-    int64_t run = (groups + processors - 1) / processors;
-    return fit < run ? fit : run;
-}
-
 /* Whether the trial's price is worth its registers. It has more bytes under way than `best`, and
  * not for fewer groups that have: the caches may make a gain of those, and ptxas a loss. */
 static bool is_better(const planner_program *program, const planner_candidate *trial, double price,
-                      const planner_candidate *best, double least) {
-    const machine *device = program->state->machine;
+                      const planner_candidate *best, double least,
+                      const cost_coefficients *coefficients) {
+    const cost_machine *device = &program->device;
     cost_facts after, before;
     if (price > least * SAVES)
         return false;
@@ -123,7 +106,8 @@ static bool is_better(const planner_program *program, const planner_candidate *t
     planner_facts_find(program, best, &before);
     return trial->early_slots == best->early_slots ||
            (after.bytes_in_flight > before.bytes_in_flight &&
-            resident(device, &after) >= resident(device, &before));
+            cost_cuda_resident(&after, device, coefficients) >=
+                cost_cuda_resident(&before, device, coefficients));
 }
 
 void planner_early_choose(planner_program *program, planner_candidate *candidate, cost_model model,
@@ -140,7 +124,8 @@ void planner_early_choose(planner_program *program, planner_candidate *candidate
         if (!planner_candidate_check_storages(program, &trial))
             break;
         cost_estimate price = planner_price(program, &trial, model, coefficients);
-        if (!price.available || !is_better(program, &trial, price.total, &best, least.total))
+        if (!price.available ||
+            !is_better(program, &trial, price.total, &best, least.total, coefficients))
             continue;
         least = price;
         best = trial;

@@ -10,6 +10,7 @@
  * those that the lowering writes, in the one chunk that is there in part, of the slots that some
  * worker has (pass/expand_pieces.c). Sectors: an access of a subgroup touches each sector between
  * its lanes' pieces once, so pieces that leave gaps below a sector's size touch it again and again.
+ * Stores of 16 bytes with such gaps (V = 8 of 4 bytes) write each sector in two parts.
  */
 #include "planner/facts.h"
 
@@ -101,6 +102,10 @@ static void add_row_accesses(const facts_state *s, const planner_access_total *t
     if (s->candidate->streams && access->op->opcode == IR_STORE && lanes == 1)
         facts->streamed_bytes +=
             planner_times(total->count, planner_times(elements, access->bytes));
+    int64_t gap = (s->candidate->vector - width) * access->bytes;
+    if (access->op->opcode == IR_STORE && width > 1 && gap > 0 &&
+        width * access->bytes < SECTOR_BYTES)
+        facts->torn_bytes += planner_times(total->count, planner_times(elements, access->bytes));
 }
 
 static int64_t bytes_in_flight(const facts_state *s, const planner_totals *totals) {
@@ -153,6 +158,7 @@ void planner_facts_find(const planner_program *program, const planner_candidate 
     facts->accesses += planner_line_at(totals->arrays, planner_times(s.steps, s.slots));
     facts->private_bytes = planner_line_at(totals->kept_bytes, s.owned);
     facts->private_slots = planner_line_at(totals->kept, s.owned);
+    facts->kept_slots = candidate->kept_slots;
     facts->live_slots = candidate->live_slots;
     facts->bytes_in_flight = bytes_in_flight(&s, totals);
     set_exchange(&s, totals);
@@ -182,7 +188,8 @@ static const struct {
     FACT(sectors),        FACT(bytes_in_flight),
     FACT(exps),           FACT(divisions),
     FACT(square_roots),   FACT(other_ops),
-    FACT(streamed_bytes),
+    FACT(streamed_bytes), FACT(kept_slots),
+    FACT(torn_bytes),
 #undef FACT
 };
 

@@ -7,13 +7,13 @@
  *
  * 1. Rows are split into parts only if that saves a tenth of the best time of one launch.
  * 2. Of that kind the standard plan is taken if it is within a tenth of the lowest price: its times
- *    were measured, the others' are estimates.
+ *    were measured, the others' are estimates. Not where lanes are threads: there all kinds were.
  * 3. Else prices that differ by less than 4% are the same, and the simpler form of them is taken.
  */
 #include "planner/settle.h"
 
 /* Factors of the lowest price, below which the standard plan is taken, and prices are the same. */
-static const double STANDARD_PRICE = 1.1, SAME_PRICE = 1.04;
+static const double STANDARD_PRICE = 1.1, STANDARD_OF_THREADS = 1, SAME_PRICE = 1.04;
 /* Factor of the best price of one launch, below which rows are split into parts. */
 static const double PARTS_PRICE = 0.9;
 
@@ -86,11 +86,12 @@ static bool is_better_standard(const planner_candidate *c, const planner_candida
 /* The standard plan, if it is within its factor of the lowest price; -1: it is not. */
 static int64_t find_standard(const settle_state *s, double least) {
     const planner_candidate *candidates = s->search->candidates;
+    bool threads = s->program->state->machine->lanes_are_threads;
+    double most = least * (threads ? STANDARD_OF_THREADS : STANDARD_PRICE);
     int64_t standard = -1;
     for (int64_t i = 0; i < s->search->count; i++) {
         const planner_candidate *c = &candidates[i];
-        if (c->priced && (c->parts > 1) == s->in_parts && c->price <= least * STANDARD_PRICE &&
-            is_standard(s, c) &&
+        if (c->priced && (c->parts > 1) == s->in_parts && c->price <= most && is_standard(s, c) &&
             (standard < 0 || is_better_standard(c, &candidates[standard], least)))
             standard = i;
     }

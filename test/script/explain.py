@@ -160,7 +160,7 @@ def workspace_is_that_of_the_source():
 def groups_are_those_of_the_source():
     """Packs of several elements, as the CUDA text reads and writes them."""
     for example in ("softmax", "causal_softmax", "layernorm", "cross_entropy", "rmsnorm_quant"):
-        for sizes in ([], ["N=1009"], ["N=4096"]):
+        for sizes in ([], ["N=1009", "--set", "v=4"], ["N=4096"]):
             words = [f"examples/{example}.croft", *sizes, *ON]
             report = explained(*words)
             text = croft("emit", *words).out

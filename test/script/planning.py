@@ -229,8 +229,8 @@ def check_prices_of_parts():
         case(f"unpriced_{label}", prices["analytic"] == prices["service"] ==
              {"missing": "launches"}, prices)
         causes = {cause["name"]: cause["amount"] for cause in prices["cuda"]["causes"]}
-        case(f"three_launches_{label}", abs(causes["launch"] - 3 * 0.53) < 1e-9
-             and causes["behind"] == 2.0 and len(causes) == len(prices["cuda"]["causes"])
+        case(f"three_launches_{label}", abs(causes["launch"] - 3 * 0.35) < 1e-9
+             and causes["behind"] == 1.0 and len(causes) == len(prices["cuda"]["causes"])
              and abs(sum(causes.values()) - prices["cuda"]["total"]) < 1e-9, causes)
     cheap = command.SCRATCH / "cheap.txt"
     cheap.write_text("cuda.behind 1000\n")

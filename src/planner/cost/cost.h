@@ -51,6 +51,7 @@ typedef struct cost_facts {
     int64_t private_bytes; /* read and written of them by one worker */
     int64_t array_bytes;   /* read and written for one program, of what is kept in memory: in
                             * private arrays, or in an output until it is stored there */
+    int64_t kept_slots;    /* values that a worker keeps in registers at one time, at most */
     int64_t live_slots;    /* values that a worker holds at once, at most: an estimate */
     int64_t scratch_bytes; /* of a group */
     int64_t barriers;      /* that a group waits at, for all programs of one round of it */
@@ -61,6 +62,7 @@ typedef struct cost_facts {
     int64_t shared_read_bytes; /* reads of what all programs read: weights */
     int64_t write_bytes;
     int64_t streamed_bytes;   /* of those: stored past the caches */
+    int64_t torn_bytes;       /* written in parts of sectors, each part by an access of its own */
     int64_t worker_bytes;     /* read and written by the worker with most to do */
     int64_t accesses;         /* instructions that one worker issues for all those */
     int64_t guarded_accesses; /* of them under a mask of their own */
@@ -137,6 +139,12 @@ bool cost_knows_sequences(cost_model model);
 cost_estimate cost_sequence_begin(cost_model model);
 void cost_sequence_add(cost_estimate *sum, cost_model model, const cost_facts *launch,
                        const cost_machine *device, const cost_coefficients *coefficients);
+
+/* Registers of a thread as the cuda model has them, and the groups that are resident on one
+ * processor at once and are there to be run; 0: a fact is not known. */
+double cost_cuda_registers(const cost_facts *facts, const cost_coefficients *coefficients);
+int64_t cost_cuda_resident(const cost_facts *facts, const cost_machine *device,
+                           const cost_coefficients *coefficients);
 
 /* Values that a worker keeps of a tile with n elements: floor(n/(W*V))*V + min(n mod (W*V), V). */
 int64_t cost_slots(int64_t elements, int64_t workers, int64_t vector);

@@ -1,19 +1,21 @@
 /* A launch on a GPU in microseconds: what its groups ask of the device, and how long one of them
  * takes.
  *
- *     time = launch + fill + the longest of the demands + shares of the others
+ *     time = launch + fill + the longest of the demands + shares of the others + again
  *
  *     demands      each as if nothing else were asked, of all groups together
  *       starts     groups are started one after the other on each multiprocessor
  *       memory     first reads, weights once, rereads that miss the last level, writes
- *       cache      bytes that pass the last level: also rereads, and weights for every program,
- *                  where the nearest cache does not hold them
+ *       cache      bytes that pass the last level: also rereads, and a part of the weights of every
+ *                  program, where the nearest cache does not hold them
  *       sectors    32 bytes each at the nearest cache
  *       issue      instructions of all lanes, of those that idle beside them too
  *       special    native exponentials, roots and reciprocals: one unit for eight lanes
- *       waiting    waves times what one group waits for: memory, then barriers and shuffles
+ *       waiting    waves times what one group takes: the latency of memory, its own bytes, barriers
+ *                  and shuffles, instructions one after the other
  *
- * fill is what the first group waits before anything flows. What a group waits at, others hide: one
+ * fill is what the first group waits before anything flows; again are rereads while no other group
+ * loads: those that began together read again together. What a group waits at, others hide: one
  * that waits long is no loss while many are resident, and many fit when threads, registers and
  * scratch are few. A reread hits the last level while all rows that are read at once, the live
  * footprint, fit there. The waits of a worker are its bytes over those that it has under way at
@@ -44,9 +46,11 @@ typedef struct launch {
     double live_bytes;   /* of rows that are read at once */
     double memory_bytes; /* weighed: a write costs more than a read */
     double cache_bytes;  /* that pass the last level */
+    double again_bytes;  /* of them rereads and weights */
     /* seconds of one group: until its first read is there, for all its reads, at barriers and
      * shuffles, for the instructions of a worker one after the other */
     double latency, wait, exchange, work;
+    double transfer; /* for its own bytes, were it alone on its processor */
 } launch;
 
 enum { MOST_REGISTERS = 255, REGISTER_STEP = 8, RESERVED_SCRATCH = 1024 };
@@ -61,13 +65,22 @@ static double at_most(double value, double most) {
 
 /* ---- how groups lie on the machine ---- */
 
-static void place_groups(launch *l) {
+/* While it computes, or where all partial results of a reduction meet what is kept: each subgroup
+ * loads those of all subgroups at once. */
+double cost_cuda_registers(const cost_facts *f, const cost_coefficients *coefficients) {
+    const double *c = coefficients->value;
+    double computing = c[COST_CUDA_REGISTERS] + (double)f->live_slots;
+    double meeting = c[COST_CUDA_REGISTERS_MEETING] + (double)f->kept_slots + cost_subgroups(f);
+    return f->barriers > 0 ? at_least(computing, meeting) : computing;
+}
+
+static void place_groups(launch *l, const cost_coefficients *coefficients) {
     const cost_facts *f = l->facts;
     const cost_machine *m = l->machine;
     l->groups = ceil((double)f->programs / (double)f->packed);
     l->subgroups = ceil((double)f->workers * (double)f->packed / (double)f->subgroup);
     l->threads = l->subgroups * (double)f->subgroup;
-    double registers = l->c[COST_CUDA_REGISTERS] + (double)f->live_slots;
+    double registers = cost_cuda_registers(f, coefficients);
     double most = floor((double)m->registers / l->threads / REGISTER_STEP) * REGISTER_STEP;
     most = at_least(at_most(most, MOST_REGISTERS), REGISTER_STEP);
     l->spilled = at_least(registers - most, 0);
@@ -128,21 +141,30 @@ static void count_bytes(launch *l) {
     const cost_facts *f = l->facts;
     double programs = (double)f->programs;
     double reads = programs * (double)f->read_bytes + (double)f->shared_read_bytes;
-    double writes = programs * (double)f->write_bytes;
+    double writes = programs * (double)f->write_bytes, torn = programs * (double)f->torn_bytes;
     double arrays = programs * (double)f->array_bytes; /* written before they are read */
     double again = programs * (double)f->reread_bytes + arrays;
     double row = (double)f->read_bytes + (double)f->array_bytes / 2;
     l->live_bytes = l->beside * (double)f->packed * row;
-    l->memory_bytes = reads + l->c[COST_CUDA_WRITE] * writes + again * (1 - served_part(l));
+    double written = writes + l->c[COST_CUDA_TORN] * torn;
+    l->memory_bytes = reads + l->c[COST_CUDA_WRITE] * written + again * (1 - served_part(l));
     if (reads + writes <= l->c[COST_CUDA_WARM_SHARE] * (double)l->machine->cache_bytes)
         l->memory_bytes = 0;
     double spills = 2 * (double)sizeof(float) * l->spilled * (double)f->workers * programs;
-    double repeated = programs * ((double)f->reread_bytes + (double)f->shared_read_bytes);
-    l->cache_bytes = programs * ((double)f->read_bytes + (double)f->write_bytes) + arrays + spills +
-                     repeated * (1 - near_part(l));
+    double shared = l->c[COST_CUDA_SHARED] * (double)f->shared_read_bytes;
+    l->again_bytes = programs * ((double)f->reread_bytes + shared) * (1 - near_part(l));
+    l->cache_bytes = programs * ((double)f->read_bytes + (double)f->write_bytes) + torn + arrays +
+                     spills + l->again_bytes;
 }
 
 /* ---- one group ---- */
+
+/* Instructions of the accesses of one lane. */
+static double access_instructions(const launch *l) {
+    const cost_facts *f = l->facts;
+    return (double)f->accesses * l->c[COST_CUDA_ACCESS] +
+           (double)f->guarded_accesses * l->c[COST_CUDA_GUARD];
+}
 
 /* Instructions of one lane for each element of the program, of all kinds, as if none idled. */
 static double instructions(const launch *l) {
@@ -176,12 +198,16 @@ static void wait_of_group(launch *l) {
         near = 1;
     l->latency = l->machine->latency_seconds * (1 - near * (1 - l->c[COST_CUDA_CACHE_LATENCY]));
     l->wait = memory_waits(f) * l->latency;
-    double barrier = l->c[COST_CUDA_BARRIER] + l->c[COST_CUDA_BARRIER_SUBGROUP] * l->subgroups;
+    double barrier = l->c[COST_CUDA_BARRIER] + l->c[COST_CUDA_BARRIER_SUBGROUP] * cost_subgroups(f);
     l->exchange =
         ((double)f->barriers * barrier + (double)f->shuffles * l->c[COST_CUDA_SHUFFLE_LATENCY]) *
         cycle;
-    l->work = instructions(l) * l->idle / (l->threads / (double)f->packed) *
-              l->c[COST_CUDA_DEPENDENT] * cycle;
+    double each = instructions(l) * l->idle / (l->threads / (double)f->packed);
+    /* accesses do not wait for one another */
+    l->work = (each * l->c[COST_CUDA_DEPENDENT] + access_instructions(l)) * cycle;
+    double rate = l->memory_bytes > 0 ? l->c[COST_CUDA_OWN_BYTES] : l->c[COST_CUDA_PROCESSOR_BYTES];
+    double bytes = (double)f->packed * ((double)f->read_bytes + (double)f->write_bytes);
+    l->transfer = bytes / rate * cycle;
 }
 
 /* ---- demands, in seconds ---- */
@@ -189,9 +215,9 @@ static void wait_of_group(launch *l) {
 static double issue_seconds(const launch *l) {
     const cost_facts *f = l->facts;
     const double *c = l->c;
-    double accesses = (double)f->accesses * c[COST_CUDA_ACCESS] +
-                      (double)f->guarded_accesses * c[COST_CUDA_GUARD] +
-                      (double)f->shuffles * c[COST_CUDA_SHUFFLE] + c[COST_CUDA_PROGRAM];
+    double partials = (double)f->barriers * cost_subgroups(f);
+    double accesses = access_instructions(l) + (double)f->shuffles * c[COST_CUDA_SHUFFLE] +
+                      partials * c[COST_CUDA_PARTIAL] + c[COST_CUDA_PROGRAM];
     double lanes = instructions(l) * l->idle + accesses * l->threads / (double)f->packed;
     double rate = (double)l->machine->processors * (double)l->machine->lanes * l->machine->clock *
                   c[COST_CUDA_ISSUE_SHARE];
@@ -212,10 +238,10 @@ static double memory_seconds(const launch *l) {
 }
 
 /* Of all processors together, and of the busiest one, which has a limit of its own. */
-static double cache_seconds(const launch *l) {
-    double all = l->cache_bytes / l->machine->cache_bandwidth;
+static double cache_seconds(const launch *l, double bytes) {
+    double all = bytes / l->machine->cache_bandwidth;
     double own = l->c[COST_CUDA_PROCESSOR_BYTES] * l->machine->clock;
-    double busiest = l->cache_bytes / (double)l->machine->processors * l->uneven / own;
+    double busiest = bytes / (double)l->machine->processors * l->uneven / own;
     return at_least(all, busiest);
 }
 
@@ -248,7 +274,8 @@ static int longest_of(const double demands[DEMANDS], int first, int end) {
 
 /* The longest demand counts in full. Bytes and lanes are a pipeline of as many pieces as there are
  * units and waves: of the shorter one the first or last piece shows, all of it for one group alone,
- * which first loads and then computes. No piece of lanes is shorter than the work of a group. */
+ * which first loads and then computes. No piece of lanes is shorter than the work of a group.
+ * Groups that begin together do not drift apart at once: a part of a wave shows anyway. */
 static void add_demands(cost_estimate *estimate, const launch *l, const double demands[DEMANDS]) {
     static const char *const names[DEMANDS] = {
         "memory", "cache", "sectors", "issue", "special", "starts", "waiting",
@@ -256,9 +283,10 @@ static void add_demands(cost_estimate *estimate, const launch *l, const double d
     int bytes = longest_of(demands, MEMORY, ISSUE), lanes = longest_of(demands, ISSUE, DEMANDS);
     int longest = demands[bytes] > demands[lanes] ? bytes : lanes;
     double overlap = l->c[COST_CUDA_OVERLAP];
-    double alone = overlap + at_least(1 - overlap, 0) / (l->units * l->waves);
+    double pieces = at_most((1 / l->units + l->c[COST_CUDA_TOGETHER]) / l->waves, 1);
+    double alone = overlap + at_least(1 - overlap, 0) * pieces;
     double least = at_most(l->work / at_least(memory_waits(l->facts), 1), demands[lanes]);
-    double exchanged = l->exchange / (l->wait + l->exchange + l->work);
+    double exchanged = l->exchange / (l->wait + l->exchange + l->work + l->transfer);
     for (int i = 0; i < DEMANDS; i++) {
         double share = i == longest ? 1 : i == bytes || i == lanes ? alone : overlap;
         double part = demands[i] * share * 1e6;
@@ -268,6 +296,8 @@ static void add_demands(cost_estimate *estimate, const launch *l, const double d
         if (i == WAITING)
             cost_add(estimate, "exchange", part * exchanged);
     }
+    if (longest != CACHE)
+        cost_add(estimate, "again", cache_seconds(l, l->again_bytes) / l->waves * 1e6);
 }
 
 static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_machine *device) {
@@ -278,6 +308,7 @@ static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_m
         COST_NEED(workers, 1),
         COST_NEED(vector, 1),
         COST_NEED(packed, 1),
+        COST_NEED(kept_slots, 0),
         COST_NEED(live_slots, 0),
         COST_NEED(scratch_bytes, 0),
         COST_NEED(barriers, 0),
@@ -288,6 +319,7 @@ static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_m
 
         COST_NEED(shared_read_bytes, 0),
         COST_NEED(write_bytes, 0),
+        COST_NEED(torn_bytes, 0),
         COST_NEED(worker_bytes, 0),
         COST_NEED(accesses, 0),
         COST_NEED(guarded_accesses, 0),
@@ -317,6 +349,16 @@ static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_m
                               sizeof of_machine / sizeof of_machine[0]);
 }
 
+int64_t cost_cuda_resident(const cost_facts *facts, const cost_machine *device,
+                           const cost_coefficients *coefficients) {
+    cost_estimate estimate = {0};
+    if (!knows(&estimate, facts, device) || facts->programs == 0)
+        return 0;
+    launch l = {.facts = facts, .machine = device, .c = coefficients->value};
+    place_groups(&l, coefficients);
+    return (int64_t)at_most(l.resident, ceil(l.groups / (double)device->processors));
+}
+
 cost_estimate cost_cuda(const cost_facts *facts, const cost_machine *device,
                         const cost_coefficients *coefficients) {
     cost_estimate estimate = {.is_time = true};
@@ -326,19 +368,19 @@ cost_estimate cost_cuda(const cost_facts *facts, const cost_machine *device,
     cost_add(&estimate, "launch", l.c[COST_CUDA_LAUNCH]);
     if (facts->programs == 0)
         return estimate;
-    place_groups(&l);
+    place_groups(&l, coefficients);
     l.idle = idle_factor(&l);
     count_bytes(&l);
     wait_of_group(&l);
     double fill = l.latency + l.exchange;
     double demands[DEMANDS] = {
         [MEMORY] = memory_seconds(&l),
-        [CACHE] = cache_seconds(&l),
+        [CACHE] = cache_seconds(&l, l.cache_bytes),
         [SECTORS] = sector_seconds(&l),
         [ISSUE] = issue_seconds(&l),
         [SPECIAL] = special_seconds(&l),
         [STARTS] = start_seconds(&l),
-        [WAITING] = at_least(l.waves * (l.wait + l.exchange + l.work) - fill, 0),
+        [WAITING] = at_least(l.waves * (l.wait + l.exchange + l.work + l.transfer) - fill, 0),
     };
     cost_add(&estimate, "fill", fill * 1e6);
     add_demands(&estimate, &l, demands);

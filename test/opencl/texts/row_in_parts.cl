@@ -87,12 +87,12 @@ croft_softmax_1(__global const f32 *x, __global f32 *y, __global f32 *max_0_part
     __local f32 *const cells = (__local f32 *)(scratch + 4096);
     const i64 group = arguments.first + get_group_id(0);
     // examples/softmax.croft:3   program row: R
-    const i64 part = group & 127;
-    const i64 row = shr_i64(group, 7);
-    const i64 v = mul_i64(part, 4096);
+    const i64 part = group & 255;
+    const i64 row = shr_i64(group, 8);
+    const i64 v = mul_i64(part, 2048);
     const i64 v2 = sub_i64(300000, v);
     const i64 v3 = maximum_i64(v2, 0);
-    const i64 v4 = minimum_i64(v3, 4096);
+    const i64 v4 = minimum_i64(v3, 2048);
     // examples/softmax.croft:5   e = exp(t - max(t))
     const i64 v5 = shr_i64(v4, 10);
     const bool v6 = 0 < v5;
@@ -170,142 +170,66 @@ croft_softmax_1(__global const f32 *x, __global f32 *y, __global f32 *max_0_part
         v10_2 = v7_2;
         v10_3 = v7_3;
     }
-    const bool v13 = 2 < v5;
-    f32 v14_0;
-    f32 v14_1;
-    f32 v14_2;
-    f32 v14_3;
-    if (v13) {
+    const i64 v13 = mul_i64(v5, 1024);
+    const i64 v14 = sub_i64(v4, v13);
+    const bool v15 = 0 < v14;
+    f32 v16_0;
+    f32 v16_1;
+    f32 v16_2;
+    f32 v16_3;
+    if (v15) {
         // examples/softmax.croft:4   t = f32(x[row, :])
-        const i64 v15 = add_i64(2048, v);
-        const i64 x_at3 = row * x_stride0 + v15;
+        const i64 v17 = add_i64(v13, v);
+        const i64 x_at3 = add_i64(mul_i64(row, x_stride0), v17);
+        const i32 x_end = clamp_i32(v14, 0, 1024);
         f32 t3_0, t3_1, t3_2, t3_3;
         const bool x_whole3 = is_aligned(x, x_at3, 4, 16);
-        if (x_whole3) {
+        if (x_whole3 && at + 3 < x_end) {
             const float4 pack3 = *(__global const float4 *)(x + (x_at3 + at));
             t3_0 = pack3.s0;
             t3_1 = pack3.s1;
             t3_2 = pack3.s2;
             t3_3 = pack3.s3;
         } else {
-            t3_0 = x[x_at3 + at];
-            t3_1 = x[x_at3 + at + 1];
-            t3_2 = x[x_at3 + at + 2];
-            t3_3 = x[x_at3 + at + 3];
+            t3_0 = at < x_end ? x[x_at3 + at] : 0.0f;
+            t3_1 = at + 1 < x_end ? x[x_at3 + at + 1] : 0.0f;
+            t3_2 = at + 2 < x_end ? x[x_at3 + at + 2] : 0.0f;
+            t3_3 = at + 3 < x_end ? x[x_at3 + at + 3] : 0.0f;
         }
         // examples/softmax.croft:5   e = exp(t - max(t))
-        const f32 v16_0 = maximum_f32(v10_0, t3_0);
-        const f32 v16_1 = maximum_f32(v10_1, t3_1);
-        const f32 v16_2 = maximum_f32(v10_2, t3_2);
-        const f32 v16_3 = maximum_f32(v10_3, t3_3);
-        v14_0 = v16_0;
-        v14_1 = v16_1;
-        v14_2 = v16_2;
-        v14_3 = v16_3;
+        const i64 v18_0 = at;
+        const i64 v18_1 = add_i64(at, 1);
+        const i64 v18_2 = add_i64(at, 2);
+        const i64 v18_3 = add_i64(at, 3);
+        const i32 v19_0 = (i32)v18_0;
+        const i32 v19_1 = (i32)v18_1;
+        const i32 v19_2 = (i32)v18_2;
+        const i32 v19_3 = (i32)v18_3;
+        const i32 v20 = (i32)v14;
+        const bool v21_0 = v19_0 < v20;
+        const bool v21_1 = v19_1 < v20;
+        const bool v21_2 = v19_2 < v20;
+        const bool v21_3 = v19_3 < v20;
+        const f32 v22_0 = v21_0 ? t3_0 : (-as_float(0x7f800000));
+        const f32 v22_1 = v21_1 ? t3_1 : (-as_float(0x7f800000));
+        const f32 v22_2 = v21_2 ? t3_2 : (-as_float(0x7f800000));
+        const f32 v22_3 = v21_3 ? t3_3 : (-as_float(0x7f800000));
+        const f32 v23_0 = maximum_f32(v10_0, v22_0);
+        const f32 v23_1 = maximum_f32(v10_1, v22_1);
+        const f32 v23_2 = maximum_f32(v10_2, v22_2);
+        const f32 v23_3 = maximum_f32(v10_3, v22_3);
+        v16_0 = v23_0;
+        v16_1 = v23_1;
+        v16_2 = v23_2;
+        v16_3 = v23_3;
     } else {
-        v14_0 = v10_0;
-        v14_1 = v10_1;
-        v14_2 = v10_2;
-        v14_3 = v10_3;
+        v16_0 = v10_0;
+        v16_1 = v10_1;
+        v16_2 = v10_2;
+        v16_3 = v10_3;
     }
-    const bool v17 = 3 < v5;
-    f32 v18_0;
-    f32 v18_1;
-    f32 v18_2;
-    f32 v18_3;
-    if (v17) {
-        // examples/softmax.croft:4   t = f32(x[row, :])
-        const i64 v19 = add_i64(3072, v);
-        const i64 x_at4 = row * x_stride0 + v19;
-        f32 t4_0, t4_1, t4_2, t4_3;
-        const bool x_whole4 = is_aligned(x, x_at4, 4, 16);
-        if (x_whole4) {
-            const float4 pack4 = *(__global const float4 *)(x + (x_at4 + at));
-            t4_0 = pack4.s0;
-            t4_1 = pack4.s1;
-            t4_2 = pack4.s2;
-            t4_3 = pack4.s3;
-        } else {
-            t4_0 = x[x_at4 + at];
-            t4_1 = x[x_at4 + at + 1];
-            t4_2 = x[x_at4 + at + 2];
-            t4_3 = x[x_at4 + at + 3];
-        }
-        // examples/softmax.croft:5   e = exp(t - max(t))
-        const f32 v20_0 = maximum_f32(v14_0, t4_0);
-        const f32 v20_1 = maximum_f32(v14_1, t4_1);
-        const f32 v20_2 = maximum_f32(v14_2, t4_2);
-        const f32 v20_3 = maximum_f32(v14_3, t4_3);
-        v18_0 = v20_0;
-        v18_1 = v20_1;
-        v18_2 = v20_2;
-        v18_3 = v20_3;
-    } else {
-        v18_0 = v14_0;
-        v18_1 = v14_1;
-        v18_2 = v14_2;
-        v18_3 = v14_3;
-    }
-    const i64 v21 = mul_i64(v5, 1024);
-    const i64 v22 = sub_i64(v4, v21);
-    const bool v23 = 0 < v22;
-    f32 v24_0;
-    f32 v24_1;
-    f32 v24_2;
-    f32 v24_3;
-    if (v23) {
-        // examples/softmax.croft:4   t = f32(x[row, :])
-        const i64 v25 = add_i64(v21, v);
-        const i64 x_at5 = add_i64(mul_i64(row, x_stride0), v25);
-        const i32 x_end = clamp_i32(v22, 0, 1024);
-        f32 t5_0, t5_1, t5_2, t5_3;
-        const bool x_whole5 = is_aligned(x, x_at5, 4, 16);
-        if (x_whole5 && at + 3 < x_end) {
-            const float4 pack5 = *(__global const float4 *)(x + (x_at5 + at));
-            t5_0 = pack5.s0;
-            t5_1 = pack5.s1;
-            t5_2 = pack5.s2;
-            t5_3 = pack5.s3;
-        } else {
-            t5_0 = at < x_end ? x[x_at5 + at] : 0.0f;
-            t5_1 = at + 1 < x_end ? x[x_at5 + at + 1] : 0.0f;
-            t5_2 = at + 2 < x_end ? x[x_at5 + at + 2] : 0.0f;
-            t5_3 = at + 3 < x_end ? x[x_at5 + at + 3] : 0.0f;
-        }
-        // examples/softmax.croft:5   e = exp(t - max(t))
-        const i64 v26_0 = at;
-        const i64 v26_1 = add_i64(at, 1);
-        const i64 v26_2 = add_i64(at, 2);
-        const i64 v26_3 = add_i64(at, 3);
-        const i32 v27_0 = (i32)v26_0;
-        const i32 v27_1 = (i32)v26_1;
-        const i32 v27_2 = (i32)v26_2;
-        const i32 v27_3 = (i32)v26_3;
-        const i32 v28 = (i32)v22;
-        const bool v29_0 = v27_0 < v28;
-        const bool v29_1 = v27_1 < v28;
-        const bool v29_2 = v27_2 < v28;
-        const bool v29_3 = v27_3 < v28;
-        const f32 v30_0 = v29_0 ? t5_0 : (-as_float(0x7f800000));
-        const f32 v30_1 = v29_1 ? t5_1 : (-as_float(0x7f800000));
-        const f32 v30_2 = v29_2 ? t5_2 : (-as_float(0x7f800000));
-        const f32 v30_3 = v29_3 ? t5_3 : (-as_float(0x7f800000));
-        const f32 v31_0 = maximum_f32(v18_0, v30_0);
-        const f32 v31_1 = maximum_f32(v18_1, v30_1);
-        const f32 v31_2 = maximum_f32(v18_2, v30_2);
-        const f32 v31_3 = maximum_f32(v18_3, v30_3);
-        v24_0 = v31_0;
-        v24_1 = v31_1;
-        v24_2 = v31_2;
-        v24_3 = v31_3;
-    } else {
-        v24_0 = v18_0;
-        v24_1 = v18_1;
-        v24_2 = v18_2;
-        v24_3 = v18_3;
-    }
-    const f32 max_0 = maximum_f32(v24_0, v24_2);
-    const f32 max_1 = maximum_f32(v24_1, v24_3);
+    const f32 max_0 = maximum_f32(v16_0, v16_2);
+    const f32 max_1 = maximum_f32(v16_1, v16_3);
     const f32 max = maximum_f32(max_0, max_1);
     ((__local f32 *)exchange)[thread] = max;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -345,13 +269,13 @@ croft_softmax_1(__global const f32 *x, __global f32 *y, __global f32 *max_0_part
     const f32 max3_0_v2 = maximum_f32(max3_0, max3_2);
     const f32 max3_1_v2 = maximum_f32(max3_1, max3_3);
     const f32 max3 = maximum_f32(max3_0_v2, max3_1_v2);
-    const f32 v32 = max3;
+    const f32 v24 = max3;
     if (thread == 0) {
-        max_0_parts[row * max_0_parts_stride0 + part] = v32;
+        max_0_parts[row * max_0_parts_stride0 + part] = v24;
     }
 }
 
-/* plan 45680518e6d34a9c */
+/* plan 9c9c9f9b968442ec */
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
 croft_softmax_2(__global const f32 *x, __global f32 *y, __global const f32 *max_0_parts, __global f32 *sum_0_parts, __global uchar *workspace, const struct croft_words arguments) {
@@ -368,15 +292,15 @@ croft_softmax_2(__global const f32 *x, __global f32 *y, __global const f32 *max_
     __local f32 *const cells = (__local f32 *)(scratch + 4096);
     const i64 group = arguments.first + get_group_id(0);
     // examples/softmax.croft:3   program row: R
-    const i64 part = group & 127;
-    const i64 row = shr_i64(group, 7);
-    const i64 v = mul_i64(part, 4096);
+    const i64 part = group & 255;
+    const i64 row = shr_i64(group, 8);
+    const i64 v = mul_i64(part, 2048);
     const i64 v2 = sub_i64(300000, v);
     const i64 v3 = maximum_i64(v2, 0);
-    const i64 v4 = minimum_i64(v3, 4096);
+    const i64 v4 = minimum_i64(v3, 2048);
     // examples/softmax.croft:5   e = exp(t - max(t))
     f32 carry = (-as_float(0x7f800000));
-    for (i64 k = 0; k < 4; k++) {
+    for (i64 k = 0; k < 8; k++) {
         const i64 v5 = mul_i64(k, 32);
         const f32 max_0_parts2 = max_0_parts[row * max_0_parts_stride0 + v5 + lane];
         const f32 v6 = maximum_f32(carry, max_0_parts2);
@@ -635,373 +559,143 @@ croft_softmax_2(__global const f32 *x, __global f32 *y, __global const f32 *max_
         v31_2 = v10_2;
         v31_3 = v10_3;
     }
-    const bool v52 = 2 < v8;
-    f32 v53_0;
-    f32 v53_1;
-    f32 v53_2;
-    f32 v53_3;
-    if (v52) {
+    const i64 v52 = mul_i64(v8, 1024);
+    const i64 v53 = sub_i64(v4, v52);
+    const bool v54 = 0 < v53;
+    f32 v55_0;
+    f32 v55_1;
+    f32 v55_2;
+    f32 v55_3;
+    if (v54) {
         // examples/softmax.croft:4   t = f32(x[row, :])
-        const i64 v54 = add_i64(2048, v);
-        const i64 x_at3 = row * x_stride0 + v54;
+        const i64 v56 = add_i64(v52, v);
+        const i64 x_at3 = add_i64(mul_i64(row, x_stride0), v56);
+        const i32 x_end = clamp_i32(v53, 0, 1024);
         f32 t3_0, t3_1, t3_2, t3_3;
         const bool x_whole3 = is_aligned(x, x_at3, 4, 16);
-        if (x_whole3) {
+        if (x_whole3 && at + 3 < x_end) {
             const float4 pack3 = *(__global const float4 *)(x + (x_at3 + at));
             t3_0 = pack3.s0;
             t3_1 = pack3.s1;
             t3_2 = pack3.s2;
             t3_3 = pack3.s3;
         } else {
-            t3_0 = x[x_at3 + at];
-            t3_1 = x[x_at3 + at + 1];
-            t3_2 = x[x_at3 + at + 2];
-            t3_3 = x[x_at3 + at + 3];
+            t3_0 = at < x_end ? x[x_at3 + at] : 0.0f;
+            t3_1 = at + 1 < x_end ? x[x_at3 + at + 1] : 0.0f;
+            t3_2 = at + 2 < x_end ? x[x_at3 + at + 2] : 0.0f;
+            t3_3 = at + 3 < x_end ? x[x_at3 + at + 3] : 0.0f;
         }
         // examples/softmax.croft:5   e = exp(t - max(t))
-        const f32 v55_0 = t3_0 - v7;
-        const f32 v55_1 = t3_1 - v7;
-        const f32 v55_2 = t3_2 - v7;
-        const f32 v55_3 = t3_3 - v7;
-        const f32 v56_0 = greater_f32((-104.0f), v55_0);
-        const f32 v56_1 = greater_f32((-104.0f), v55_1);
-        const f32 v56_2 = greater_f32((-104.0f), v55_2);
-        const f32 v56_3 = greater_f32((-104.0f), v55_3);
-        const f32 v57_0 = lesser_f32(89.0f, v56_0);
-        const f32 v57_1 = lesser_f32(89.0f, v56_1);
-        const f32 v57_2 = lesser_f32(89.0f, v56_2);
-        const f32 v57_3 = lesser_f32(89.0f, v56_3);
-        const f32 v58_0 = fma_f32(v57_0, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v58_1 = fma_f32(v57_1, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v58_2 = fma_f32(v57_2, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v58_3 = fma_f32(v57_3, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v59_0 = v58_0 - 0x1.8000fep+23f;
-        const f32 v59_1 = v58_1 - 0x1.8000fep+23f;
-        const f32 v59_2 = v58_2 - 0x1.8000fep+23f;
-        const f32 v59_3 = v58_3 - 0x1.8000fep+23f;
-        const i32 v60_0 = f32_as_i32(v58_0);
-        const i32 v60_1 = f32_as_i32(v58_1);
-        const i32 v60_2 = f32_as_i32(v58_2);
-        const i32 v60_3 = f32_as_i32(v58_3);
-        const i32 v61_0 = shl_i32(v60_0, 23);
-        const i32 v61_1 = shl_i32(v60_1, 23);
-        const i32 v61_2 = shl_i32(v60_2, 23);
-        const i32 v61_3 = shl_i32(v60_3, 23);
-        const f32 v62_0 = i32_as_f32(v61_0);
-        const f32 v62_1 = i32_as_f32(v61_1);
-        const f32 v62_2 = i32_as_f32(v61_2);
-        const f32 v62_3 = i32_as_f32(v61_3);
-        const f32 v63_0 = fma_f32(v59_0, (-0x1.62e43p+0f), v57_0);
-        const f32 v63_1 = fma_f32(v59_1, (-0x1.62e43p+0f), v57_1);
-        const f32 v63_2 = fma_f32(v59_2, (-0x1.62e43p+0f), v57_2);
-        const f32 v63_3 = fma_f32(v59_3, (-0x1.62e43p+0f), v57_3);
-        const f32 v64_0 = fma_f32(v59_0, 0x1.05c61p-28f, v63_0);
-        const f32 v64_1 = fma_f32(v59_1, 0x1.05c61p-28f, v63_1);
-        const f32 v64_2 = fma_f32(v59_2, 0x1.05c61p-28f, v63_2);
-        const f32 v64_3 = fma_f32(v59_3, 0x1.05c61p-28f, v63_3);
-        const f32 v65_0 = fma_f32(0x1.9baedap-13f, v64_0, 0x1.71bf66p-10f);
-        const f32 v65_1 = fma_f32(0x1.9baedap-13f, v64_1, 0x1.71bf66p-10f);
-        const f32 v65_2 = fma_f32(0x1.9baedap-13f, v64_2, 0x1.71bf66p-10f);
-        const f32 v65_3 = fma_f32(0x1.9baedap-13f, v64_3, 0x1.71bf66p-10f);
-        const f32 v66_0 = fma_f32(v65_0, v64_0, 0x1.1126dap-7f);
-        const f32 v66_1 = fma_f32(v65_1, v64_1, 0x1.1126dap-7f);
-        const f32 v66_2 = fma_f32(v65_2, v64_2, 0x1.1126dap-7f);
-        const f32 v66_3 = fma_f32(v65_3, v64_3, 0x1.1126dap-7f);
-        const f32 v67_0 = fma_f32(v66_0, v64_0, 0x1.5549eep-5f);
-        const f32 v67_1 = fma_f32(v66_1, v64_1, 0x1.5549eep-5f);
-        const f32 v67_2 = fma_f32(v66_2, v64_2, 0x1.5549eep-5f);
-        const f32 v67_3 = fma_f32(v66_3, v64_3, 0x1.5549eep-5f);
-        const f32 v68_0 = fma_f32(v67_0, v64_0, 0x1.555514p-3f);
-        const f32 v68_1 = fma_f32(v67_1, v64_1, 0x1.555514p-3f);
-        const f32 v68_2 = fma_f32(v67_2, v64_2, 0x1.555514p-3f);
-        const f32 v68_3 = fma_f32(v67_3, v64_3, 0x1.555514p-3f);
-        const f32 v69_0 = fma_f32(v68_0, v64_0, 0x1.00000cp-1f);
-        const f32 v69_1 = fma_f32(v68_1, v64_1, 0x1.00000cp-1f);
-        const f32 v69_2 = fma_f32(v68_2, v64_2, 0x1.00000cp-1f);
-        const f32 v69_3 = fma_f32(v68_3, v64_3, 0x1.00000cp-1f);
-        const f32 v70_0 = fma_f32(v69_0, v64_0, 1.0f);
-        const f32 v70_1 = fma_f32(v69_1, v64_1, 1.0f);
-        const f32 v70_2 = fma_f32(v69_2, v64_2, 1.0f);
-        const f32 v70_3 = fma_f32(v69_3, v64_3, 1.0f);
-        const f32 v71_0 = fma_f32(v70_0, v64_0, 1.0f);
-        const f32 v71_1 = fma_f32(v70_1, v64_1, 1.0f);
-        const f32 v71_2 = fma_f32(v70_2, v64_2, 1.0f);
-        const f32 v71_3 = fma_f32(v70_3, v64_3, 1.0f);
-        const f32 v72_0 = v71_0 * v62_0;
-        const f32 v72_1 = v71_1 * v62_1;
-        const f32 v72_2 = v71_2 * v62_2;
-        const f32 v72_3 = v71_3 * v62_3;
-        const f32 e3_0 = v72_0 * v62_0;
-        const f32 e3_1 = v72_1 * v62_1;
-        const f32 e3_2 = v72_2 * v62_2;
-        const f32 e3_3 = v72_3 * v62_3;
+        const f32 v57_0 = t3_0 - v7;
+        const f32 v57_1 = t3_1 - v7;
+        const f32 v57_2 = t3_2 - v7;
+        const f32 v57_3 = t3_3 - v7;
+        const f32 v58_0 = greater_f32((-104.0f), v57_0);
+        const f32 v58_1 = greater_f32((-104.0f), v57_1);
+        const f32 v58_2 = greater_f32((-104.0f), v57_2);
+        const f32 v58_3 = greater_f32((-104.0f), v57_3);
+        const f32 v59_0 = lesser_f32(89.0f, v58_0);
+        const f32 v59_1 = lesser_f32(89.0f, v58_1);
+        const f32 v59_2 = lesser_f32(89.0f, v58_2);
+        const f32 v59_3 = lesser_f32(89.0f, v58_3);
+        const f32 v60_0 = fma_f32(v59_0, 0x1.715476p-1f, 0x1.8000fep+23f);
+        const f32 v60_1 = fma_f32(v59_1, 0x1.715476p-1f, 0x1.8000fep+23f);
+        const f32 v60_2 = fma_f32(v59_2, 0x1.715476p-1f, 0x1.8000fep+23f);
+        const f32 v60_3 = fma_f32(v59_3, 0x1.715476p-1f, 0x1.8000fep+23f);
+        const f32 v61_0 = v60_0 - 0x1.8000fep+23f;
+        const f32 v61_1 = v60_1 - 0x1.8000fep+23f;
+        const f32 v61_2 = v60_2 - 0x1.8000fep+23f;
+        const f32 v61_3 = v60_3 - 0x1.8000fep+23f;
+        const i32 v62_0 = f32_as_i32(v60_0);
+        const i32 v62_1 = f32_as_i32(v60_1);
+        const i32 v62_2 = f32_as_i32(v60_2);
+        const i32 v62_3 = f32_as_i32(v60_3);
+        const i32 v63_0 = shl_i32(v62_0, 23);
+        const i32 v63_1 = shl_i32(v62_1, 23);
+        const i32 v63_2 = shl_i32(v62_2, 23);
+        const i32 v63_3 = shl_i32(v62_3, 23);
+        const f32 v64_0 = i32_as_f32(v63_0);
+        const f32 v64_1 = i32_as_f32(v63_1);
+        const f32 v64_2 = i32_as_f32(v63_2);
+        const f32 v64_3 = i32_as_f32(v63_3);
+        const f32 v65_0 = fma_f32(v61_0, (-0x1.62e43p+0f), v59_0);
+        const f32 v65_1 = fma_f32(v61_1, (-0x1.62e43p+0f), v59_1);
+        const f32 v65_2 = fma_f32(v61_2, (-0x1.62e43p+0f), v59_2);
+        const f32 v65_3 = fma_f32(v61_3, (-0x1.62e43p+0f), v59_3);
+        const f32 v66_0 = fma_f32(v61_0, 0x1.05c61p-28f, v65_0);
+        const f32 v66_1 = fma_f32(v61_1, 0x1.05c61p-28f, v65_1);
+        const f32 v66_2 = fma_f32(v61_2, 0x1.05c61p-28f, v65_2);
+        const f32 v66_3 = fma_f32(v61_3, 0x1.05c61p-28f, v65_3);
+        const f32 v67_0 = fma_f32(0x1.9baedap-13f, v66_0, 0x1.71bf66p-10f);
+        const f32 v67_1 = fma_f32(0x1.9baedap-13f, v66_1, 0x1.71bf66p-10f);
+        const f32 v67_2 = fma_f32(0x1.9baedap-13f, v66_2, 0x1.71bf66p-10f);
+        const f32 v67_3 = fma_f32(0x1.9baedap-13f, v66_3, 0x1.71bf66p-10f);
+        const f32 v68_0 = fma_f32(v67_0, v66_0, 0x1.1126dap-7f);
+        const f32 v68_1 = fma_f32(v67_1, v66_1, 0x1.1126dap-7f);
+        const f32 v68_2 = fma_f32(v67_2, v66_2, 0x1.1126dap-7f);
+        const f32 v68_3 = fma_f32(v67_3, v66_3, 0x1.1126dap-7f);
+        const f32 v69_0 = fma_f32(v68_0, v66_0, 0x1.5549eep-5f);
+        const f32 v69_1 = fma_f32(v68_1, v66_1, 0x1.5549eep-5f);
+        const f32 v69_2 = fma_f32(v68_2, v66_2, 0x1.5549eep-5f);
+        const f32 v69_3 = fma_f32(v68_3, v66_3, 0x1.5549eep-5f);
+        const f32 v70_0 = fma_f32(v69_0, v66_0, 0x1.555514p-3f);
+        const f32 v70_1 = fma_f32(v69_1, v66_1, 0x1.555514p-3f);
+        const f32 v70_2 = fma_f32(v69_2, v66_2, 0x1.555514p-3f);
+        const f32 v70_3 = fma_f32(v69_3, v66_3, 0x1.555514p-3f);
+        const f32 v71_0 = fma_f32(v70_0, v66_0, 0x1.00000cp-1f);
+        const f32 v71_1 = fma_f32(v70_1, v66_1, 0x1.00000cp-1f);
+        const f32 v71_2 = fma_f32(v70_2, v66_2, 0x1.00000cp-1f);
+        const f32 v71_3 = fma_f32(v70_3, v66_3, 0x1.00000cp-1f);
+        const f32 v72_0 = fma_f32(v71_0, v66_0, 1.0f);
+        const f32 v72_1 = fma_f32(v71_1, v66_1, 1.0f);
+        const f32 v72_2 = fma_f32(v71_2, v66_2, 1.0f);
+        const f32 v72_3 = fma_f32(v71_3, v66_3, 1.0f);
+        const f32 v73_0 = fma_f32(v72_0, v66_0, 1.0f);
+        const f32 v73_1 = fma_f32(v72_1, v66_1, 1.0f);
+        const f32 v73_2 = fma_f32(v72_2, v66_2, 1.0f);
+        const f32 v73_3 = fma_f32(v72_3, v66_3, 1.0f);
+        const f32 v74_0 = v73_0 * v64_0;
+        const f32 v74_1 = v73_1 * v64_1;
+        const f32 v74_2 = v73_2 * v64_2;
+        const f32 v74_3 = v73_3 * v64_3;
+        const f32 e3_0 = v74_0 * v64_0;
+        const f32 e3_1 = v74_1 * v64_1;
+        const f32 e3_2 = v74_2 * v64_2;
+        const f32 e3_3 = v74_3 * v64_3;
         // examples/softmax.croft:6   y[row, :] = e / sum(e)
-        const f32 v73_0 = v31_0 + e3_0;
-        const f32 v73_1 = v31_1 + e3_1;
-        const f32 v73_2 = v31_2 + e3_2;
-        const f32 v73_3 = v31_3 + e3_3;
-        v53_0 = v73_0;
-        v53_1 = v73_1;
-        v53_2 = v73_2;
-        v53_3 = v73_3;
+        const i64 v75_0 = at;
+        const i64 v75_1 = add_i64(at, 1);
+        const i64 v75_2 = add_i64(at, 2);
+        const i64 v75_3 = add_i64(at, 3);
+        const i32 v76_0 = (i32)v75_0;
+        const i32 v76_1 = (i32)v75_1;
+        const i32 v76_2 = (i32)v75_2;
+        const i32 v76_3 = (i32)v75_3;
+        const i32 v77 = (i32)v53;
+        const bool v78_0 = v76_0 < v77;
+        const bool v78_1 = v76_1 < v77;
+        const bool v78_2 = v76_2 < v77;
+        const bool v78_3 = v76_3 < v77;
+        const f32 v79_0 = v78_0 ? e3_0 : 0.0f;
+        const f32 v79_1 = v78_1 ? e3_1 : 0.0f;
+        const f32 v79_2 = v78_2 ? e3_2 : 0.0f;
+        const f32 v79_3 = v78_3 ? e3_3 : 0.0f;
+        const f32 v80_0 = v31_0 + v79_0;
+        const f32 v80_1 = v31_1 + v79_1;
+        const f32 v80_2 = v31_2 + v79_2;
+        const f32 v80_3 = v31_3 + v79_3;
+        v55_0 = v80_0;
+        v55_1 = v80_1;
+        v55_2 = v80_2;
+        v55_3 = v80_3;
     } else {
-        v53_0 = v31_0;
-        v53_1 = v31_1;
-        v53_2 = v31_2;
-        v53_3 = v31_3;
+        v55_0 = v31_0;
+        v55_1 = v31_1;
+        v55_2 = v31_2;
+        v55_3 = v31_3;
     }
-    const bool v74 = 3 < v8;
-    f32 v75_0;
-    f32 v75_1;
-    f32 v75_2;
-    f32 v75_3;
-    if (v74) {
-        // examples/softmax.croft:4   t = f32(x[row, :])
-        const i64 v76 = add_i64(3072, v);
-        const i64 x_at4 = row * x_stride0 + v76;
-        f32 t4_0, t4_1, t4_2, t4_3;
-        const bool x_whole4 = is_aligned(x, x_at4, 4, 16);
-        if (x_whole4) {
-            const float4 pack4 = *(__global const float4 *)(x + (x_at4 + at));
-            t4_0 = pack4.s0;
-            t4_1 = pack4.s1;
-            t4_2 = pack4.s2;
-            t4_3 = pack4.s3;
-        } else {
-            t4_0 = x[x_at4 + at];
-            t4_1 = x[x_at4 + at + 1];
-            t4_2 = x[x_at4 + at + 2];
-            t4_3 = x[x_at4 + at + 3];
-        }
-        // examples/softmax.croft:5   e = exp(t - max(t))
-        const f32 v77_0 = t4_0 - v7;
-        const f32 v77_1 = t4_1 - v7;
-        const f32 v77_2 = t4_2 - v7;
-        const f32 v77_3 = t4_3 - v7;
-        const f32 v78_0 = greater_f32((-104.0f), v77_0);
-        const f32 v78_1 = greater_f32((-104.0f), v77_1);
-        const f32 v78_2 = greater_f32((-104.0f), v77_2);
-        const f32 v78_3 = greater_f32((-104.0f), v77_3);
-        const f32 v79_0 = lesser_f32(89.0f, v78_0);
-        const f32 v79_1 = lesser_f32(89.0f, v78_1);
-        const f32 v79_2 = lesser_f32(89.0f, v78_2);
-        const f32 v79_3 = lesser_f32(89.0f, v78_3);
-        const f32 v80_0 = fma_f32(v79_0, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v80_1 = fma_f32(v79_1, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v80_2 = fma_f32(v79_2, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v80_3 = fma_f32(v79_3, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v81_0 = v80_0 - 0x1.8000fep+23f;
-        const f32 v81_1 = v80_1 - 0x1.8000fep+23f;
-        const f32 v81_2 = v80_2 - 0x1.8000fep+23f;
-        const f32 v81_3 = v80_3 - 0x1.8000fep+23f;
-        const i32 v82_0 = f32_as_i32(v80_0);
-        const i32 v82_1 = f32_as_i32(v80_1);
-        const i32 v82_2 = f32_as_i32(v80_2);
-        const i32 v82_3 = f32_as_i32(v80_3);
-        const i32 v83_0 = shl_i32(v82_0, 23);
-        const i32 v83_1 = shl_i32(v82_1, 23);
-        const i32 v83_2 = shl_i32(v82_2, 23);
-        const i32 v83_3 = shl_i32(v82_3, 23);
-        const f32 v84_0 = i32_as_f32(v83_0);
-        const f32 v84_1 = i32_as_f32(v83_1);
-        const f32 v84_2 = i32_as_f32(v83_2);
-        const f32 v84_3 = i32_as_f32(v83_3);
-        const f32 v85_0 = fma_f32(v81_0, (-0x1.62e43p+0f), v79_0);
-        const f32 v85_1 = fma_f32(v81_1, (-0x1.62e43p+0f), v79_1);
-        const f32 v85_2 = fma_f32(v81_2, (-0x1.62e43p+0f), v79_2);
-        const f32 v85_3 = fma_f32(v81_3, (-0x1.62e43p+0f), v79_3);
-        const f32 v86_0 = fma_f32(v81_0, 0x1.05c61p-28f, v85_0);
-        const f32 v86_1 = fma_f32(v81_1, 0x1.05c61p-28f, v85_1);
-        const f32 v86_2 = fma_f32(v81_2, 0x1.05c61p-28f, v85_2);
-        const f32 v86_3 = fma_f32(v81_3, 0x1.05c61p-28f, v85_3);
-        const f32 v87_0 = fma_f32(0x1.9baedap-13f, v86_0, 0x1.71bf66p-10f);
-        const f32 v87_1 = fma_f32(0x1.9baedap-13f, v86_1, 0x1.71bf66p-10f);
-        const f32 v87_2 = fma_f32(0x1.9baedap-13f, v86_2, 0x1.71bf66p-10f);
-        const f32 v87_3 = fma_f32(0x1.9baedap-13f, v86_3, 0x1.71bf66p-10f);
-        const f32 v88_0 = fma_f32(v87_0, v86_0, 0x1.1126dap-7f);
-        const f32 v88_1 = fma_f32(v87_1, v86_1, 0x1.1126dap-7f);
-        const f32 v88_2 = fma_f32(v87_2, v86_2, 0x1.1126dap-7f);
-        const f32 v88_3 = fma_f32(v87_3, v86_3, 0x1.1126dap-7f);
-        const f32 v89_0 = fma_f32(v88_0, v86_0, 0x1.5549eep-5f);
-        const f32 v89_1 = fma_f32(v88_1, v86_1, 0x1.5549eep-5f);
-        const f32 v89_2 = fma_f32(v88_2, v86_2, 0x1.5549eep-5f);
-        const f32 v89_3 = fma_f32(v88_3, v86_3, 0x1.5549eep-5f);
-        const f32 v90_0 = fma_f32(v89_0, v86_0, 0x1.555514p-3f);
-        const f32 v90_1 = fma_f32(v89_1, v86_1, 0x1.555514p-3f);
-        const f32 v90_2 = fma_f32(v89_2, v86_2, 0x1.555514p-3f);
-        const f32 v90_3 = fma_f32(v89_3, v86_3, 0x1.555514p-3f);
-        const f32 v91_0 = fma_f32(v90_0, v86_0, 0x1.00000cp-1f);
-        const f32 v91_1 = fma_f32(v90_1, v86_1, 0x1.00000cp-1f);
-        const f32 v91_2 = fma_f32(v90_2, v86_2, 0x1.00000cp-1f);
-        const f32 v91_3 = fma_f32(v90_3, v86_3, 0x1.00000cp-1f);
-        const f32 v92_0 = fma_f32(v91_0, v86_0, 1.0f);
-        const f32 v92_1 = fma_f32(v91_1, v86_1, 1.0f);
-        const f32 v92_2 = fma_f32(v91_2, v86_2, 1.0f);
-        const f32 v92_3 = fma_f32(v91_3, v86_3, 1.0f);
-        const f32 v93_0 = fma_f32(v92_0, v86_0, 1.0f);
-        const f32 v93_1 = fma_f32(v92_1, v86_1, 1.0f);
-        const f32 v93_2 = fma_f32(v92_2, v86_2, 1.0f);
-        const f32 v93_3 = fma_f32(v92_3, v86_3, 1.0f);
-        const f32 v94_0 = v93_0 * v84_0;
-        const f32 v94_1 = v93_1 * v84_1;
-        const f32 v94_2 = v93_2 * v84_2;
-        const f32 v94_3 = v93_3 * v84_3;
-        const f32 e4_0 = v94_0 * v84_0;
-        const f32 e4_1 = v94_1 * v84_1;
-        const f32 e4_2 = v94_2 * v84_2;
-        const f32 e4_3 = v94_3 * v84_3;
-        // examples/softmax.croft:6   y[row, :] = e / sum(e)
-        const f32 v95_0 = v53_0 + e4_0;
-        const f32 v95_1 = v53_1 + e4_1;
-        const f32 v95_2 = v53_2 + e4_2;
-        const f32 v95_3 = v53_3 + e4_3;
-        v75_0 = v95_0;
-        v75_1 = v95_1;
-        v75_2 = v95_2;
-        v75_3 = v95_3;
-    } else {
-        v75_0 = v53_0;
-        v75_1 = v53_1;
-        v75_2 = v53_2;
-        v75_3 = v53_3;
-    }
-    const i64 v96 = mul_i64(v8, 1024);
-    const i64 v97 = sub_i64(v4, v96);
-    const bool v98 = 0 < v97;
-    f32 v99_0;
-    f32 v99_1;
-    f32 v99_2;
-    f32 v99_3;
-    if (v98) {
-        // examples/softmax.croft:4   t = f32(x[row, :])
-        const i64 v100 = add_i64(v96, v);
-        const i64 x_at5 = add_i64(mul_i64(row, x_stride0), v100);
-        const i32 x_end = clamp_i32(v97, 0, 1024);
-        f32 t5_0, t5_1, t5_2, t5_3;
-        const bool x_whole5 = is_aligned(x, x_at5, 4, 16);
-        if (x_whole5 && at + 3 < x_end) {
-            const float4 pack5 = *(__global const float4 *)(x + (x_at5 + at));
-            t5_0 = pack5.s0;
-            t5_1 = pack5.s1;
-            t5_2 = pack5.s2;
-            t5_3 = pack5.s3;
-        } else {
-            t5_0 = at < x_end ? x[x_at5 + at] : 0.0f;
-            t5_1 = at + 1 < x_end ? x[x_at5 + at + 1] : 0.0f;
-            t5_2 = at + 2 < x_end ? x[x_at5 + at + 2] : 0.0f;
-            t5_3 = at + 3 < x_end ? x[x_at5 + at + 3] : 0.0f;
-        }
-        // examples/softmax.croft:5   e = exp(t - max(t))
-        const f32 v101_0 = t5_0 - v7;
-        const f32 v101_1 = t5_1 - v7;
-        const f32 v101_2 = t5_2 - v7;
-        const f32 v101_3 = t5_3 - v7;
-        const f32 v102_0 = greater_f32((-104.0f), v101_0);
-        const f32 v102_1 = greater_f32((-104.0f), v101_1);
-        const f32 v102_2 = greater_f32((-104.0f), v101_2);
-        const f32 v102_3 = greater_f32((-104.0f), v101_3);
-        const f32 v103_0 = lesser_f32(89.0f, v102_0);
-        const f32 v103_1 = lesser_f32(89.0f, v102_1);
-        const f32 v103_2 = lesser_f32(89.0f, v102_2);
-        const f32 v103_3 = lesser_f32(89.0f, v102_3);
-        const f32 v104_0 = fma_f32(v103_0, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v104_1 = fma_f32(v103_1, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v104_2 = fma_f32(v103_2, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v104_3 = fma_f32(v103_3, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v105_0 = v104_0 - 0x1.8000fep+23f;
-        const f32 v105_1 = v104_1 - 0x1.8000fep+23f;
-        const f32 v105_2 = v104_2 - 0x1.8000fep+23f;
-        const f32 v105_3 = v104_3 - 0x1.8000fep+23f;
-        const i32 v106_0 = f32_as_i32(v104_0);
-        const i32 v106_1 = f32_as_i32(v104_1);
-        const i32 v106_2 = f32_as_i32(v104_2);
-        const i32 v106_3 = f32_as_i32(v104_3);
-        const i32 v107_0 = shl_i32(v106_0, 23);
-        const i32 v107_1 = shl_i32(v106_1, 23);
-        const i32 v107_2 = shl_i32(v106_2, 23);
-        const i32 v107_3 = shl_i32(v106_3, 23);
-        const f32 v108_0 = i32_as_f32(v107_0);
-        const f32 v108_1 = i32_as_f32(v107_1);
-        const f32 v108_2 = i32_as_f32(v107_2);
-        const f32 v108_3 = i32_as_f32(v107_3);
-        const f32 v109_0 = fma_f32(v105_0, (-0x1.62e43p+0f), v103_0);
-        const f32 v109_1 = fma_f32(v105_1, (-0x1.62e43p+0f), v103_1);
-        const f32 v109_2 = fma_f32(v105_2, (-0x1.62e43p+0f), v103_2);
-        const f32 v109_3 = fma_f32(v105_3, (-0x1.62e43p+0f), v103_3);
-        const f32 v110_0 = fma_f32(v105_0, 0x1.05c61p-28f, v109_0);
-        const f32 v110_1 = fma_f32(v105_1, 0x1.05c61p-28f, v109_1);
-        const f32 v110_2 = fma_f32(v105_2, 0x1.05c61p-28f, v109_2);
-        const f32 v110_3 = fma_f32(v105_3, 0x1.05c61p-28f, v109_3);
-        const f32 v111_0 = fma_f32(0x1.9baedap-13f, v110_0, 0x1.71bf66p-10f);
-        const f32 v111_1 = fma_f32(0x1.9baedap-13f, v110_1, 0x1.71bf66p-10f);
-        const f32 v111_2 = fma_f32(0x1.9baedap-13f, v110_2, 0x1.71bf66p-10f);
-        const f32 v111_3 = fma_f32(0x1.9baedap-13f, v110_3, 0x1.71bf66p-10f);
-        const f32 v112_0 = fma_f32(v111_0, v110_0, 0x1.1126dap-7f);
-        const f32 v112_1 = fma_f32(v111_1, v110_1, 0x1.1126dap-7f);
-        const f32 v112_2 = fma_f32(v111_2, v110_2, 0x1.1126dap-7f);
-        const f32 v112_3 = fma_f32(v111_3, v110_3, 0x1.1126dap-7f);
-        const f32 v113_0 = fma_f32(v112_0, v110_0, 0x1.5549eep-5f);
-        const f32 v113_1 = fma_f32(v112_1, v110_1, 0x1.5549eep-5f);
-        const f32 v113_2 = fma_f32(v112_2, v110_2, 0x1.5549eep-5f);
-        const f32 v113_3 = fma_f32(v112_3, v110_3, 0x1.5549eep-5f);
-        const f32 v114_0 = fma_f32(v113_0, v110_0, 0x1.555514p-3f);
-        const f32 v114_1 = fma_f32(v113_1, v110_1, 0x1.555514p-3f);
-        const f32 v114_2 = fma_f32(v113_2, v110_2, 0x1.555514p-3f);
-        const f32 v114_3 = fma_f32(v113_3, v110_3, 0x1.555514p-3f);
-        const f32 v115_0 = fma_f32(v114_0, v110_0, 0x1.00000cp-1f);
-        const f32 v115_1 = fma_f32(v114_1, v110_1, 0x1.00000cp-1f);
-        const f32 v115_2 = fma_f32(v114_2, v110_2, 0x1.00000cp-1f);
-        const f32 v115_3 = fma_f32(v114_3, v110_3, 0x1.00000cp-1f);
-        const f32 v116_0 = fma_f32(v115_0, v110_0, 1.0f);
-        const f32 v116_1 = fma_f32(v115_1, v110_1, 1.0f);
-        const f32 v116_2 = fma_f32(v115_2, v110_2, 1.0f);
-        const f32 v116_3 = fma_f32(v115_3, v110_3, 1.0f);
-        const f32 v117_0 = fma_f32(v116_0, v110_0, 1.0f);
-        const f32 v117_1 = fma_f32(v116_1, v110_1, 1.0f);
-        const f32 v117_2 = fma_f32(v116_2, v110_2, 1.0f);
-        const f32 v117_3 = fma_f32(v116_3, v110_3, 1.0f);
-        const f32 v118_0 = v117_0 * v108_0;
-        const f32 v118_1 = v117_1 * v108_1;
-        const f32 v118_2 = v117_2 * v108_2;
-        const f32 v118_3 = v117_3 * v108_3;
-        const f32 e5_0 = v118_0 * v108_0;
-        const f32 e5_1 = v118_1 * v108_1;
-        const f32 e5_2 = v118_2 * v108_2;
-        const f32 e5_3 = v118_3 * v108_3;
-        // examples/softmax.croft:6   y[row, :] = e / sum(e)
-        const i64 v119_0 = at;
-        const i64 v119_1 = add_i64(at, 1);
-        const i64 v119_2 = add_i64(at, 2);
-        const i64 v119_3 = add_i64(at, 3);
-        const i32 v120_0 = (i32)v119_0;
-        const i32 v120_1 = (i32)v119_1;
-        const i32 v120_2 = (i32)v119_2;
-        const i32 v120_3 = (i32)v119_3;
-        const i32 v121 = (i32)v97;
-        const bool v122_0 = v120_0 < v121;
-        const bool v122_1 = v120_1 < v121;
-        const bool v122_2 = v120_2 < v121;
-        const bool v122_3 = v120_3 < v121;
-        const f32 v123_0 = v122_0 ? e5_0 : 0.0f;
-        const f32 v123_1 = v122_1 ? e5_1 : 0.0f;
-        const f32 v123_2 = v122_2 ? e5_2 : 0.0f;
-        const f32 v123_3 = v122_3 ? e5_3 : 0.0f;
-        const f32 v124_0 = v75_0 + v123_0;
-        const f32 v124_1 = v75_1 + v123_1;
-        const f32 v124_2 = v75_2 + v123_2;
-        const f32 v124_3 = v75_3 + v123_3;
-        v99_0 = v124_0;
-        v99_1 = v124_1;
-        v99_2 = v124_2;
-        v99_3 = v124_3;
-    } else {
-        v99_0 = v75_0;
-        v99_1 = v75_1;
-        v99_2 = v75_2;
-        v99_3 = v75_3;
-    }
-    const f32 sum_0 = v99_0 + v99_2;
-    const f32 sum_1 = v99_1 + v99_3;
+    const f32 sum_0 = v55_0 + v55_2;
+    const f32 sum_1 = v55_1 + v55_3;
     const f32 sum = sum_0 + sum_1;
     ((__local f32 *)exchange2)[thread] = sum;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -1041,13 +735,13 @@ croft_softmax_2(__global const f32 *x, __global f32 *y, __global const f32 *max_
     const f32 sum3_0_v2 = sum3_0 + sum3_2;
     const f32 sum3_1_v2 = sum3_1 + sum3_3;
     const f32 sum3 = sum3_0_v2 + sum3_1_v2;
-    const f32 v125 = sum3;
+    const f32 v81 = sum3;
     if (thread == 0) {
-        sum_0_parts[row * sum_0_parts_stride0 + part] = v125;
+        sum_0_parts[row * sum_0_parts_stride0 + part] = v81;
     }
 }
 
-/* plan e0a29517382637c5 */
+/* plan bc21780950d6c78d */
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
 croft_softmax_3(__global const f32 *x, __global f32 *y, __global const f32 *max_0_parts, __global const f32 *sum_0_parts, __global uchar *workspace, const struct croft_words arguments) {
@@ -1063,16 +757,16 @@ croft_softmax_3(__global const f32 *x, __global f32 *y, __global const f32 *max_
     __local uchar *const exchange2 = scratch + 2048;
     const i64 group = arguments.first + get_group_id(0);
     // examples/softmax.croft:3   program row: R
-    const i64 part = group & 127;
-    const i64 row = shr_i64(group, 7);
-    const i64 v = mul_i64(part, 4096);
+    const i64 part = group & 255;
+    const i64 row = shr_i64(group, 8);
+    const i64 v = mul_i64(part, 2048);
     const i64 v2 = sub_i64(300000, v);
     const i64 v3 = maximum_i64(v2, 0);
-    const i64 v4 = minimum_i64(v3, 4096);
+    const i64 v4 = minimum_i64(v3, 2048);
     // examples/softmax.croft:6   y[row, :] = e / sum(e)
     f32 carry = (-as_float(0x7f800000));
     f32 carry2 = 0.0f;
-    for (i64 k = 0; k < 4; k++) {
+    for (i64 k = 0; k < 8; k++) {
         // examples/softmax.croft:5   e = exp(t - max(t))
         const i64 v5 = mul_i64(k, 32);
         const f32 max_0_parts2 = max_0_parts[row * max_0_parts_stride0 + v5 + lane];
@@ -1375,379 +1069,133 @@ croft_softmax_3(__global const f32 *x, __global f32 *y, __global const f32 *max_
             y[y_at2 + at + 3] = v67_3;
         }
     }
-    const bool v68 = 2 < v10;
-    if (v68) {
+    const i64 v68 = mul_i64(v10, 1024);
+    const i64 v69 = sub_i64(v4, v68);
+    const bool v70 = 0 < v69;
+    if (v70) {
         // examples/softmax.croft:4   t = f32(x[row, :])
-        const i64 v69 = add_i64(2048, v);
-        const i64 x_at3 = row * x_stride0 + v69;
+        const i64 v71 = add_i64(v68, v);
+        const i64 x_at3 = add_i64(mul_i64(row, x_stride0), v71);
+        const i32 x_end = clamp_i32(v69, 0, 1024);
         f32 t3_0, t3_1, t3_2, t3_3;
         const bool x_whole3 = is_aligned(x, x_at3, 4, 16);
-        if (x_whole3) {
+        if (x_whole3 && at + 3 < x_end) {
             const float4 pack3 = *(__global const float4 *)(x + (x_at3 + at));
             t3_0 = pack3.s0;
             t3_1 = pack3.s1;
             t3_2 = pack3.s2;
             t3_3 = pack3.s3;
         } else {
-            t3_0 = x[x_at3 + at];
-            t3_1 = x[x_at3 + at + 1];
-            t3_2 = x[x_at3 + at + 2];
-            t3_3 = x[x_at3 + at + 3];
+            t3_0 = at < x_end ? x[x_at3 + at] : 0.0f;
+            t3_1 = at + 1 < x_end ? x[x_at3 + at + 1] : 0.0f;
+            t3_2 = at + 2 < x_end ? x[x_at3 + at + 2] : 0.0f;
+            t3_3 = at + 3 < x_end ? x[x_at3 + at + 3] : 0.0f;
         }
         // examples/softmax.croft:5   e = exp(t - max(t))
-        const f32 v70_0 = t3_0 - v8;
-        const f32 v70_1 = t3_1 - v8;
-        const f32 v70_2 = t3_2 - v8;
-        const f32 v70_3 = t3_3 - v8;
-        const f32 v71_0 = greater_f32((-104.0f), v70_0);
-        const f32 v71_1 = greater_f32((-104.0f), v70_1);
-        const f32 v71_2 = greater_f32((-104.0f), v70_2);
-        const f32 v71_3 = greater_f32((-104.0f), v70_3);
-        const f32 v72_0 = lesser_f32(89.0f, v71_0);
-        const f32 v72_1 = lesser_f32(89.0f, v71_1);
-        const f32 v72_2 = lesser_f32(89.0f, v71_2);
-        const f32 v72_3 = lesser_f32(89.0f, v71_3);
-        const f32 v73_0 = fma_f32(v72_0, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v73_1 = fma_f32(v72_1, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v73_2 = fma_f32(v72_2, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v73_3 = fma_f32(v72_3, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v74_0 = v73_0 - 0x1.8000fep+23f;
-        const f32 v74_1 = v73_1 - 0x1.8000fep+23f;
-        const f32 v74_2 = v73_2 - 0x1.8000fep+23f;
-        const f32 v74_3 = v73_3 - 0x1.8000fep+23f;
-        const i32 v75_0 = f32_as_i32(v73_0);
-        const i32 v75_1 = f32_as_i32(v73_1);
-        const i32 v75_2 = f32_as_i32(v73_2);
-        const i32 v75_3 = f32_as_i32(v73_3);
-        const i32 v76_0 = shl_i32(v75_0, 23);
-        const i32 v76_1 = shl_i32(v75_1, 23);
-        const i32 v76_2 = shl_i32(v75_2, 23);
-        const i32 v76_3 = shl_i32(v75_3, 23);
-        const f32 v77_0 = i32_as_f32(v76_0);
-        const f32 v77_1 = i32_as_f32(v76_1);
-        const f32 v77_2 = i32_as_f32(v76_2);
-        const f32 v77_3 = i32_as_f32(v76_3);
-        const f32 v78_0 = fma_f32(v74_0, (-0x1.62e43p+0f), v72_0);
-        const f32 v78_1 = fma_f32(v74_1, (-0x1.62e43p+0f), v72_1);
-        const f32 v78_2 = fma_f32(v74_2, (-0x1.62e43p+0f), v72_2);
-        const f32 v78_3 = fma_f32(v74_3, (-0x1.62e43p+0f), v72_3);
-        const f32 v79_0 = fma_f32(v74_0, 0x1.05c61p-28f, v78_0);
-        const f32 v79_1 = fma_f32(v74_1, 0x1.05c61p-28f, v78_1);
-        const f32 v79_2 = fma_f32(v74_2, 0x1.05c61p-28f, v78_2);
-        const f32 v79_3 = fma_f32(v74_3, 0x1.05c61p-28f, v78_3);
-        const f32 v80_0 = fma_f32(0x1.9baedap-13f, v79_0, 0x1.71bf66p-10f);
-        const f32 v80_1 = fma_f32(0x1.9baedap-13f, v79_1, 0x1.71bf66p-10f);
-        const f32 v80_2 = fma_f32(0x1.9baedap-13f, v79_2, 0x1.71bf66p-10f);
-        const f32 v80_3 = fma_f32(0x1.9baedap-13f, v79_3, 0x1.71bf66p-10f);
-        const f32 v81_0 = fma_f32(v80_0, v79_0, 0x1.1126dap-7f);
-        const f32 v81_1 = fma_f32(v80_1, v79_1, 0x1.1126dap-7f);
-        const f32 v81_2 = fma_f32(v80_2, v79_2, 0x1.1126dap-7f);
-        const f32 v81_3 = fma_f32(v80_3, v79_3, 0x1.1126dap-7f);
-        const f32 v82_0 = fma_f32(v81_0, v79_0, 0x1.5549eep-5f);
-        const f32 v82_1 = fma_f32(v81_1, v79_1, 0x1.5549eep-5f);
-        const f32 v82_2 = fma_f32(v81_2, v79_2, 0x1.5549eep-5f);
-        const f32 v82_3 = fma_f32(v81_3, v79_3, 0x1.5549eep-5f);
-        const f32 v83_0 = fma_f32(v82_0, v79_0, 0x1.555514p-3f);
-        const f32 v83_1 = fma_f32(v82_1, v79_1, 0x1.555514p-3f);
-        const f32 v83_2 = fma_f32(v82_2, v79_2, 0x1.555514p-3f);
-        const f32 v83_3 = fma_f32(v82_3, v79_3, 0x1.555514p-3f);
-        const f32 v84_0 = fma_f32(v83_0, v79_0, 0x1.00000cp-1f);
-        const f32 v84_1 = fma_f32(v83_1, v79_1, 0x1.00000cp-1f);
-        const f32 v84_2 = fma_f32(v83_2, v79_2, 0x1.00000cp-1f);
-        const f32 v84_3 = fma_f32(v83_3, v79_3, 0x1.00000cp-1f);
-        const f32 v85_0 = fma_f32(v84_0, v79_0, 1.0f);
-        const f32 v85_1 = fma_f32(v84_1, v79_1, 1.0f);
-        const f32 v85_2 = fma_f32(v84_2, v79_2, 1.0f);
-        const f32 v85_3 = fma_f32(v84_3, v79_3, 1.0f);
-        const f32 v86_0 = fma_f32(v85_0, v79_0, 1.0f);
-        const f32 v86_1 = fma_f32(v85_1, v79_1, 1.0f);
-        const f32 v86_2 = fma_f32(v85_2, v79_2, 1.0f);
-        const f32 v86_3 = fma_f32(v85_3, v79_3, 1.0f);
-        const f32 v87_0 = v86_0 * v77_0;
-        const f32 v87_1 = v86_1 * v77_1;
-        const f32 v87_2 = v86_2 * v77_2;
-        const f32 v87_3 = v86_3 * v77_3;
-        const f32 e3_0 = v87_0 * v77_0;
-        const f32 e3_1 = v87_1 * v77_1;
-        const f32 e3_2 = v87_2 * v77_2;
-        const f32 e3_3 = v87_3 * v77_3;
+        const f32 v72_0 = t3_0 - v8;
+        const f32 v72_1 = t3_1 - v8;
+        const f32 v72_2 = t3_2 - v8;
+        const f32 v72_3 = t3_3 - v8;
+        const f32 v73_0 = greater_f32((-104.0f), v72_0);
+        const f32 v73_1 = greater_f32((-104.0f), v72_1);
+        const f32 v73_2 = greater_f32((-104.0f), v72_2);
+        const f32 v73_3 = greater_f32((-104.0f), v72_3);
+        const f32 v74_0 = lesser_f32(89.0f, v73_0);
+        const f32 v74_1 = lesser_f32(89.0f, v73_1);
+        const f32 v74_2 = lesser_f32(89.0f, v73_2);
+        const f32 v74_3 = lesser_f32(89.0f, v73_3);
+        const f32 v75_0 = fma_f32(v74_0, 0x1.715476p-1f, 0x1.8000fep+23f);
+        const f32 v75_1 = fma_f32(v74_1, 0x1.715476p-1f, 0x1.8000fep+23f);
+        const f32 v75_2 = fma_f32(v74_2, 0x1.715476p-1f, 0x1.8000fep+23f);
+        const f32 v75_3 = fma_f32(v74_3, 0x1.715476p-1f, 0x1.8000fep+23f);
+        const f32 v76_0 = v75_0 - 0x1.8000fep+23f;
+        const f32 v76_1 = v75_1 - 0x1.8000fep+23f;
+        const f32 v76_2 = v75_2 - 0x1.8000fep+23f;
+        const f32 v76_3 = v75_3 - 0x1.8000fep+23f;
+        const i32 v77_0 = f32_as_i32(v75_0);
+        const i32 v77_1 = f32_as_i32(v75_1);
+        const i32 v77_2 = f32_as_i32(v75_2);
+        const i32 v77_3 = f32_as_i32(v75_3);
+        const i32 v78_0 = shl_i32(v77_0, 23);
+        const i32 v78_1 = shl_i32(v77_1, 23);
+        const i32 v78_2 = shl_i32(v77_2, 23);
+        const i32 v78_3 = shl_i32(v77_3, 23);
+        const f32 v79_0 = i32_as_f32(v78_0);
+        const f32 v79_1 = i32_as_f32(v78_1);
+        const f32 v79_2 = i32_as_f32(v78_2);
+        const f32 v79_3 = i32_as_f32(v78_3);
+        const f32 v80_0 = fma_f32(v76_0, (-0x1.62e43p+0f), v74_0);
+        const f32 v80_1 = fma_f32(v76_1, (-0x1.62e43p+0f), v74_1);
+        const f32 v80_2 = fma_f32(v76_2, (-0x1.62e43p+0f), v74_2);
+        const f32 v80_3 = fma_f32(v76_3, (-0x1.62e43p+0f), v74_3);
+        const f32 v81_0 = fma_f32(v76_0, 0x1.05c61p-28f, v80_0);
+        const f32 v81_1 = fma_f32(v76_1, 0x1.05c61p-28f, v80_1);
+        const f32 v81_2 = fma_f32(v76_2, 0x1.05c61p-28f, v80_2);
+        const f32 v81_3 = fma_f32(v76_3, 0x1.05c61p-28f, v80_3);
+        const f32 v82_0 = fma_f32(0x1.9baedap-13f, v81_0, 0x1.71bf66p-10f);
+        const f32 v82_1 = fma_f32(0x1.9baedap-13f, v81_1, 0x1.71bf66p-10f);
+        const f32 v82_2 = fma_f32(0x1.9baedap-13f, v81_2, 0x1.71bf66p-10f);
+        const f32 v82_3 = fma_f32(0x1.9baedap-13f, v81_3, 0x1.71bf66p-10f);
+        const f32 v83_0 = fma_f32(v82_0, v81_0, 0x1.1126dap-7f);
+        const f32 v83_1 = fma_f32(v82_1, v81_1, 0x1.1126dap-7f);
+        const f32 v83_2 = fma_f32(v82_2, v81_2, 0x1.1126dap-7f);
+        const f32 v83_3 = fma_f32(v82_3, v81_3, 0x1.1126dap-7f);
+        const f32 v84_0 = fma_f32(v83_0, v81_0, 0x1.5549eep-5f);
+        const f32 v84_1 = fma_f32(v83_1, v81_1, 0x1.5549eep-5f);
+        const f32 v84_2 = fma_f32(v83_2, v81_2, 0x1.5549eep-5f);
+        const f32 v84_3 = fma_f32(v83_3, v81_3, 0x1.5549eep-5f);
+        const f32 v85_0 = fma_f32(v84_0, v81_0, 0x1.555514p-3f);
+        const f32 v85_1 = fma_f32(v84_1, v81_1, 0x1.555514p-3f);
+        const f32 v85_2 = fma_f32(v84_2, v81_2, 0x1.555514p-3f);
+        const f32 v85_3 = fma_f32(v84_3, v81_3, 0x1.555514p-3f);
+        const f32 v86_0 = fma_f32(v85_0, v81_0, 0x1.00000cp-1f);
+        const f32 v86_1 = fma_f32(v85_1, v81_1, 0x1.00000cp-1f);
+        const f32 v86_2 = fma_f32(v85_2, v81_2, 0x1.00000cp-1f);
+        const f32 v86_3 = fma_f32(v85_3, v81_3, 0x1.00000cp-1f);
+        const f32 v87_0 = fma_f32(v86_0, v81_0, 1.0f);
+        const f32 v87_1 = fma_f32(v86_1, v81_1, 1.0f);
+        const f32 v87_2 = fma_f32(v86_2, v81_2, 1.0f);
+        const f32 v87_3 = fma_f32(v86_3, v81_3, 1.0f);
+        const f32 v88_0 = fma_f32(v87_0, v81_0, 1.0f);
+        const f32 v88_1 = fma_f32(v87_1, v81_1, 1.0f);
+        const f32 v88_2 = fma_f32(v87_2, v81_2, 1.0f);
+        const f32 v88_3 = fma_f32(v87_3, v81_3, 1.0f);
+        const f32 v89_0 = v88_0 * v79_0;
+        const f32 v89_1 = v88_1 * v79_1;
+        const f32 v89_2 = v88_2 * v79_2;
+        const f32 v89_3 = v88_3 * v79_3;
+        const f32 e3_0 = v89_0 * v79_0;
+        const f32 e3_1 = v89_1 * v79_1;
+        const f32 e3_2 = v89_2 * v79_2;
+        const f32 e3_3 = v89_3 * v79_3;
         // examples/softmax.croft:6   y[row, :] = e / sum(e)
-        const f32 v88 = abs_f32(v9);
-        const bool v89 = v88 < 0x1p-126f;
-        const bool v90 = 0x1p+126f < v88;
-        const f32 v91 = v90 ? 0x1p-64f : 1.0f;
-        const f32 v92 = v89 ? 0x1p+64f : v91;
-        const f32 v93 = v9 * v92;
-        const f32 v94 = 1.0f / v93;
-        const f32 v95_0 = e3_0 * v94;
-        const f32 v95_1 = e3_1 * v94;
-        const f32 v95_2 = e3_2 * v94;
-        const f32 v95_3 = e3_3 * v94;
-        const f32 v96_0 = v95_0 * v92;
-        const f32 v96_1 = v95_1 * v92;
-        const f32 v96_2 = v95_2 * v92;
-        const f32 v96_3 = v95_3 * v92;
-        const i64 y_at3 = row * y_stride0 + v69;
+        const f32 v90 = abs_f32(v9);
+        const bool v91 = v90 < 0x1p-126f;
+        const bool v92 = 0x1p+126f < v90;
+        const f32 v93 = v92 ? 0x1p-64f : 1.0f;
+        const f32 v94 = v91 ? 0x1p+64f : v93;
+        const f32 v95 = v9 * v94;
+        const f32 v96 = 1.0f / v95;
+        const f32 v97_0 = e3_0 * v96;
+        const f32 v97_1 = e3_1 * v96;
+        const f32 v97_2 = e3_2 * v96;
+        const f32 v97_3 = e3_3 * v96;
+        const f32 v98_0 = v97_0 * v94;
+        const f32 v98_1 = v97_1 * v94;
+        const f32 v98_2 = v97_2 * v94;
+        const f32 v98_3 = v97_3 * v94;
+        const i64 y_at3 = add_i64(mul_i64(row, y_stride0), v71);
+        const i32 y_end = clamp_i32(v69, 0, 1024);
         const bool y_whole3 = is_aligned(y, y_at3, 4, 16);
-        if (y_whole3) {
-            *(__global float4 *)(y + (y_at3 + at)) = (float4)(v96_0, v96_1, v96_2, v96_3);
+        if (y_whole3 && at + 3 < y_end) {
+            *(__global float4 *)(y + (y_at3 + at)) = (float4)(v98_0, v98_1, v98_2, v98_3);
         } else {
-            y[y_at3 + at] = v96_0;
-            y[y_at3 + at + 1] = v96_1;
-            y[y_at3 + at + 2] = v96_2;
-            y[y_at3 + at + 3] = v96_3;
-        }
-    }
-    const bool v97 = 3 < v10;
-    if (v97) {
-        // examples/softmax.croft:4   t = f32(x[row, :])
-        const i64 v98 = add_i64(3072, v);
-        const i64 x_at4 = row * x_stride0 + v98;
-        f32 t4_0, t4_1, t4_2, t4_3;
-        const bool x_whole4 = is_aligned(x, x_at4, 4, 16);
-        if (x_whole4) {
-            const float4 pack4 = *(__global const float4 *)(x + (x_at4 + at));
-            t4_0 = pack4.s0;
-            t4_1 = pack4.s1;
-            t4_2 = pack4.s2;
-            t4_3 = pack4.s3;
-        } else {
-            t4_0 = x[x_at4 + at];
-            t4_1 = x[x_at4 + at + 1];
-            t4_2 = x[x_at4 + at + 2];
-            t4_3 = x[x_at4 + at + 3];
-        }
-        // examples/softmax.croft:5   e = exp(t - max(t))
-        const f32 v99_0 = t4_0 - v8;
-        const f32 v99_1 = t4_1 - v8;
-        const f32 v99_2 = t4_2 - v8;
-        const f32 v99_3 = t4_3 - v8;
-        const f32 v100_0 = greater_f32((-104.0f), v99_0);
-        const f32 v100_1 = greater_f32((-104.0f), v99_1);
-        const f32 v100_2 = greater_f32((-104.0f), v99_2);
-        const f32 v100_3 = greater_f32((-104.0f), v99_3);
-        const f32 v101_0 = lesser_f32(89.0f, v100_0);
-        const f32 v101_1 = lesser_f32(89.0f, v100_1);
-        const f32 v101_2 = lesser_f32(89.0f, v100_2);
-        const f32 v101_3 = lesser_f32(89.0f, v100_3);
-        const f32 v102_0 = fma_f32(v101_0, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v102_1 = fma_f32(v101_1, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v102_2 = fma_f32(v101_2, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v102_3 = fma_f32(v101_3, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v103_0 = v102_0 - 0x1.8000fep+23f;
-        const f32 v103_1 = v102_1 - 0x1.8000fep+23f;
-        const f32 v103_2 = v102_2 - 0x1.8000fep+23f;
-        const f32 v103_3 = v102_3 - 0x1.8000fep+23f;
-        const i32 v104_0 = f32_as_i32(v102_0);
-        const i32 v104_1 = f32_as_i32(v102_1);
-        const i32 v104_2 = f32_as_i32(v102_2);
-        const i32 v104_3 = f32_as_i32(v102_3);
-        const i32 v105_0 = shl_i32(v104_0, 23);
-        const i32 v105_1 = shl_i32(v104_1, 23);
-        const i32 v105_2 = shl_i32(v104_2, 23);
-        const i32 v105_3 = shl_i32(v104_3, 23);
-        const f32 v106_0 = i32_as_f32(v105_0);
-        const f32 v106_1 = i32_as_f32(v105_1);
-        const f32 v106_2 = i32_as_f32(v105_2);
-        const f32 v106_3 = i32_as_f32(v105_3);
-        const f32 v107_0 = fma_f32(v103_0, (-0x1.62e43p+0f), v101_0);
-        const f32 v107_1 = fma_f32(v103_1, (-0x1.62e43p+0f), v101_1);
-        const f32 v107_2 = fma_f32(v103_2, (-0x1.62e43p+0f), v101_2);
-        const f32 v107_3 = fma_f32(v103_3, (-0x1.62e43p+0f), v101_3);
-        const f32 v108_0 = fma_f32(v103_0, 0x1.05c61p-28f, v107_0);
-        const f32 v108_1 = fma_f32(v103_1, 0x1.05c61p-28f, v107_1);
-        const f32 v108_2 = fma_f32(v103_2, 0x1.05c61p-28f, v107_2);
-        const f32 v108_3 = fma_f32(v103_3, 0x1.05c61p-28f, v107_3);
-        const f32 v109_0 = fma_f32(0x1.9baedap-13f, v108_0, 0x1.71bf66p-10f);
-        const f32 v109_1 = fma_f32(0x1.9baedap-13f, v108_1, 0x1.71bf66p-10f);
-        const f32 v109_2 = fma_f32(0x1.9baedap-13f, v108_2, 0x1.71bf66p-10f);
-        const f32 v109_3 = fma_f32(0x1.9baedap-13f, v108_3, 0x1.71bf66p-10f);
-        const f32 v110_0 = fma_f32(v109_0, v108_0, 0x1.1126dap-7f);
-        const f32 v110_1 = fma_f32(v109_1, v108_1, 0x1.1126dap-7f);
-        const f32 v110_2 = fma_f32(v109_2, v108_2, 0x1.1126dap-7f);
-        const f32 v110_3 = fma_f32(v109_3, v108_3, 0x1.1126dap-7f);
-        const f32 v111_0 = fma_f32(v110_0, v108_0, 0x1.5549eep-5f);
-        const f32 v111_1 = fma_f32(v110_1, v108_1, 0x1.5549eep-5f);
-        const f32 v111_2 = fma_f32(v110_2, v108_2, 0x1.5549eep-5f);
-        const f32 v111_3 = fma_f32(v110_3, v108_3, 0x1.5549eep-5f);
-        const f32 v112_0 = fma_f32(v111_0, v108_0, 0x1.555514p-3f);
-        const f32 v112_1 = fma_f32(v111_1, v108_1, 0x1.555514p-3f);
-        const f32 v112_2 = fma_f32(v111_2, v108_2, 0x1.555514p-3f);
-        const f32 v112_3 = fma_f32(v111_3, v108_3, 0x1.555514p-3f);
-        const f32 v113_0 = fma_f32(v112_0, v108_0, 0x1.00000cp-1f);
-        const f32 v113_1 = fma_f32(v112_1, v108_1, 0x1.00000cp-1f);
-        const f32 v113_2 = fma_f32(v112_2, v108_2, 0x1.00000cp-1f);
-        const f32 v113_3 = fma_f32(v112_3, v108_3, 0x1.00000cp-1f);
-        const f32 v114_0 = fma_f32(v113_0, v108_0, 1.0f);
-        const f32 v114_1 = fma_f32(v113_1, v108_1, 1.0f);
-        const f32 v114_2 = fma_f32(v113_2, v108_2, 1.0f);
-        const f32 v114_3 = fma_f32(v113_3, v108_3, 1.0f);
-        const f32 v115_0 = fma_f32(v114_0, v108_0, 1.0f);
-        const f32 v115_1 = fma_f32(v114_1, v108_1, 1.0f);
-        const f32 v115_2 = fma_f32(v114_2, v108_2, 1.0f);
-        const f32 v115_3 = fma_f32(v114_3, v108_3, 1.0f);
-        const f32 v116_0 = v115_0 * v106_0;
-        const f32 v116_1 = v115_1 * v106_1;
-        const f32 v116_2 = v115_2 * v106_2;
-        const f32 v116_3 = v115_3 * v106_3;
-        const f32 e4_0 = v116_0 * v106_0;
-        const f32 e4_1 = v116_1 * v106_1;
-        const f32 e4_2 = v116_2 * v106_2;
-        const f32 e4_3 = v116_3 * v106_3;
-        // examples/softmax.croft:6   y[row, :] = e / sum(e)
-        const f32 v117 = abs_f32(v9);
-        const bool v118 = v117 < 0x1p-126f;
-        const bool v119 = 0x1p+126f < v117;
-        const f32 v120 = v119 ? 0x1p-64f : 1.0f;
-        const f32 v121 = v118 ? 0x1p+64f : v120;
-        const f32 v122 = v9 * v121;
-        const f32 v123 = 1.0f / v122;
-        const f32 v124_0 = e4_0 * v123;
-        const f32 v124_1 = e4_1 * v123;
-        const f32 v124_2 = e4_2 * v123;
-        const f32 v124_3 = e4_3 * v123;
-        const f32 v125_0 = v124_0 * v121;
-        const f32 v125_1 = v124_1 * v121;
-        const f32 v125_2 = v124_2 * v121;
-        const f32 v125_3 = v124_3 * v121;
-        const i64 y_at4 = row * y_stride0 + v98;
-        const bool y_whole4 = is_aligned(y, y_at4, 4, 16);
-        if (y_whole4) {
-            *(__global float4 *)(y + (y_at4 + at)) = (float4)(v125_0, v125_1, v125_2, v125_3);
-        } else {
-            y[y_at4 + at] = v125_0;
-            y[y_at4 + at + 1] = v125_1;
-            y[y_at4 + at + 2] = v125_2;
-            y[y_at4 + at + 3] = v125_3;
-        }
-    }
-    const i64 v126 = mul_i64(v10, 1024);
-    const i64 v127 = sub_i64(v4, v126);
-    const bool v128 = 0 < v127;
-    if (v128) {
-        // examples/softmax.croft:4   t = f32(x[row, :])
-        const i64 v129 = add_i64(v126, v);
-        const i64 x_at5 = add_i64(mul_i64(row, x_stride0), v129);
-        const i32 x_end = clamp_i32(v127, 0, 1024);
-        f32 t5_0, t5_1, t5_2, t5_3;
-        const bool x_whole5 = is_aligned(x, x_at5, 4, 16);
-        if (x_whole5 && at + 3 < x_end) {
-            const float4 pack5 = *(__global const float4 *)(x + (x_at5 + at));
-            t5_0 = pack5.s0;
-            t5_1 = pack5.s1;
-            t5_2 = pack5.s2;
-            t5_3 = pack5.s3;
-        } else {
-            t5_0 = at < x_end ? x[x_at5 + at] : 0.0f;
-            t5_1 = at + 1 < x_end ? x[x_at5 + at + 1] : 0.0f;
-            t5_2 = at + 2 < x_end ? x[x_at5 + at + 2] : 0.0f;
-            t5_3 = at + 3 < x_end ? x[x_at5 + at + 3] : 0.0f;
-        }
-        // examples/softmax.croft:5   e = exp(t - max(t))
-        const f32 v130_0 = t5_0 - v8;
-        const f32 v130_1 = t5_1 - v8;
-        const f32 v130_2 = t5_2 - v8;
-        const f32 v130_3 = t5_3 - v8;
-        const f32 v131_0 = greater_f32((-104.0f), v130_0);
-        const f32 v131_1 = greater_f32((-104.0f), v130_1);
-        const f32 v131_2 = greater_f32((-104.0f), v130_2);
-        const f32 v131_3 = greater_f32((-104.0f), v130_3);
-        const f32 v132_0 = lesser_f32(89.0f, v131_0);
-        const f32 v132_1 = lesser_f32(89.0f, v131_1);
-        const f32 v132_2 = lesser_f32(89.0f, v131_2);
-        const f32 v132_3 = lesser_f32(89.0f, v131_3);
-        const f32 v133_0 = fma_f32(v132_0, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v133_1 = fma_f32(v132_1, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v133_2 = fma_f32(v132_2, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v133_3 = fma_f32(v132_3, 0x1.715476p-1f, 0x1.8000fep+23f);
-        const f32 v134_0 = v133_0 - 0x1.8000fep+23f;
-        const f32 v134_1 = v133_1 - 0x1.8000fep+23f;
-        const f32 v134_2 = v133_2 - 0x1.8000fep+23f;
-        const f32 v134_3 = v133_3 - 0x1.8000fep+23f;
-        const i32 v135_0 = f32_as_i32(v133_0);
-        const i32 v135_1 = f32_as_i32(v133_1);
-        const i32 v135_2 = f32_as_i32(v133_2);
-        const i32 v135_3 = f32_as_i32(v133_3);
-        const i32 v136_0 = shl_i32(v135_0, 23);
-        const i32 v136_1 = shl_i32(v135_1, 23);
-        const i32 v136_2 = shl_i32(v135_2, 23);
-        const i32 v136_3 = shl_i32(v135_3, 23);
-        const f32 v137_0 = i32_as_f32(v136_0);
-        const f32 v137_1 = i32_as_f32(v136_1);
-        const f32 v137_2 = i32_as_f32(v136_2);
-        const f32 v137_3 = i32_as_f32(v136_3);
-        const f32 v138_0 = fma_f32(v134_0, (-0x1.62e43p+0f), v132_0);
-        const f32 v138_1 = fma_f32(v134_1, (-0x1.62e43p+0f), v132_1);
-        const f32 v138_2 = fma_f32(v134_2, (-0x1.62e43p+0f), v132_2);
-        const f32 v138_3 = fma_f32(v134_3, (-0x1.62e43p+0f), v132_3);
-        const f32 v139_0 = fma_f32(v134_0, 0x1.05c61p-28f, v138_0);
-        const f32 v139_1 = fma_f32(v134_1, 0x1.05c61p-28f, v138_1);
-        const f32 v139_2 = fma_f32(v134_2, 0x1.05c61p-28f, v138_2);
-        const f32 v139_3 = fma_f32(v134_3, 0x1.05c61p-28f, v138_3);
-        const f32 v140_0 = fma_f32(0x1.9baedap-13f, v139_0, 0x1.71bf66p-10f);
-        const f32 v140_1 = fma_f32(0x1.9baedap-13f, v139_1, 0x1.71bf66p-10f);
-        const f32 v140_2 = fma_f32(0x1.9baedap-13f, v139_2, 0x1.71bf66p-10f);
-        const f32 v140_3 = fma_f32(0x1.9baedap-13f, v139_3, 0x1.71bf66p-10f);
-        const f32 v141_0 = fma_f32(v140_0, v139_0, 0x1.1126dap-7f);
-        const f32 v141_1 = fma_f32(v140_1, v139_1, 0x1.1126dap-7f);
-        const f32 v141_2 = fma_f32(v140_2, v139_2, 0x1.1126dap-7f);
-        const f32 v141_3 = fma_f32(v140_3, v139_3, 0x1.1126dap-7f);
-        const f32 v142_0 = fma_f32(v141_0, v139_0, 0x1.5549eep-5f);
-        const f32 v142_1 = fma_f32(v141_1, v139_1, 0x1.5549eep-5f);
-        const f32 v142_2 = fma_f32(v141_2, v139_2, 0x1.5549eep-5f);
-        const f32 v142_3 = fma_f32(v141_3, v139_3, 0x1.5549eep-5f);
-        const f32 v143_0 = fma_f32(v142_0, v139_0, 0x1.555514p-3f);
-        const f32 v143_1 = fma_f32(v142_1, v139_1, 0x1.555514p-3f);
-        const f32 v143_2 = fma_f32(v142_2, v139_2, 0x1.555514p-3f);
-        const f32 v143_3 = fma_f32(v142_3, v139_3, 0x1.555514p-3f);
-        const f32 v144_0 = fma_f32(v143_0, v139_0, 0x1.00000cp-1f);
-        const f32 v144_1 = fma_f32(v143_1, v139_1, 0x1.00000cp-1f);
-        const f32 v144_2 = fma_f32(v143_2, v139_2, 0x1.00000cp-1f);
-        const f32 v144_3 = fma_f32(v143_3, v139_3, 0x1.00000cp-1f);
-        const f32 v145_0 = fma_f32(v144_0, v139_0, 1.0f);
-        const f32 v145_1 = fma_f32(v144_1, v139_1, 1.0f);
-        const f32 v145_2 = fma_f32(v144_2, v139_2, 1.0f);
-        const f32 v145_3 = fma_f32(v144_3, v139_3, 1.0f);
-        const f32 v146_0 = fma_f32(v145_0, v139_0, 1.0f);
-        const f32 v146_1 = fma_f32(v145_1, v139_1, 1.0f);
-        const f32 v146_2 = fma_f32(v145_2, v139_2, 1.0f);
-        const f32 v146_3 = fma_f32(v145_3, v139_3, 1.0f);
-        const f32 v147_0 = v146_0 * v137_0;
-        const f32 v147_1 = v146_1 * v137_1;
-        const f32 v147_2 = v146_2 * v137_2;
-        const f32 v147_3 = v146_3 * v137_3;
-        const f32 e5_0 = v147_0 * v137_0;
-        const f32 e5_1 = v147_1 * v137_1;
-        const f32 e5_2 = v147_2 * v137_2;
-        const f32 e5_3 = v147_3 * v137_3;
-        // examples/softmax.croft:6   y[row, :] = e / sum(e)
-        const f32 v148 = abs_f32(v9);
-        const bool v149 = v148 < 0x1p-126f;
-        const bool v150 = 0x1p+126f < v148;
-        const f32 v151 = v150 ? 0x1p-64f : 1.0f;
-        const f32 v152 = v149 ? 0x1p+64f : v151;
-        const f32 v153 = v9 * v152;
-        const f32 v154 = 1.0f / v153;
-        const f32 v155_0 = e5_0 * v154;
-        const f32 v155_1 = e5_1 * v154;
-        const f32 v155_2 = e5_2 * v154;
-        const f32 v155_3 = e5_3 * v154;
-        const f32 v156_0 = v155_0 * v152;
-        const f32 v156_1 = v155_1 * v152;
-        const f32 v156_2 = v155_2 * v152;
-        const f32 v156_3 = v155_3 * v152;
-        const i64 y_at5 = add_i64(mul_i64(row, y_stride0), v129);
-        const i32 y_end = clamp_i32(v127, 0, 1024);
-        const bool y_whole5 = is_aligned(y, y_at5, 4, 16);
-        if (y_whole5 && at + 3 < y_end) {
-            *(__global float4 *)(y + (y_at5 + at)) = (float4)(v156_0, v156_1, v156_2, v156_3);
-        } else {
-            if (at < y_end) y[y_at5 + at] = v156_0;
-            if (at + 1 < y_end) y[y_at5 + at + 1] = v156_1;
-            if (at + 2 < y_end) y[y_at5 + at + 2] = v156_2;
-            if (at + 3 < y_end) y[y_at5 + at + 3] = v156_3;
+            if (at < y_end) y[y_at3 + at] = v98_0;
+            if (at + 1 < y_end) y[y_at3 + at + 1] = v98_1;
+            if (at + 2 < y_end) y[y_at3 + at + 2] = v98_2;
+            if (at + 3 < y_end) y[y_at3 + at + 3] = v98_3;
         }
     }
 }
 
-/* plan 7d565a2148707ab8 */
+/* plan c4db865e584a4e7a */
