@@ -177,6 +177,7 @@ void cli_candidates_json(base_json *json, base_arena *arena, const planner_repor
     base_json_integer(json, "v", c->vector);
     base_json_integer(json, "u", c->unroll);
     base_json_integer(json, "p", c->packed);
+    base_json_integer(json, "b", c->blocks);
     base_json_integer(json, "g", c->parts);
     base_json_string(json, "chunk", c->stepped ? "step" : "slot");
     base_json_string(json, "keep", planner_keeping_name(c->keeping));

@@ -38,12 +38,15 @@ static bool is_chosen(const planner_report *planning, const planner_candidate *c
     return candidate->lanes == chosen->lanes && candidate->subgroups == chosen->subgroups &&
            candidate->vector == chosen->vector && candidate->unroll == chosen->unroll &&
            candidate->packed == chosen->packed && candidate->parts == chosen->parts &&
-           candidate->stepped == chosen->stepped && candidate->keeping == chosen->keeping;
+           candidate->blocks == chosen->blocks && candidate->stepped == chosen->stepped &&
+           candidate->keeping == chosen->keeping;
 }
 
 static void write_choice(base_text *out, const planner_candidate *c) {
     base_text_format(out, "w=%lld v=%lld u=%lld p=%lld", (long long)planner_candidate_workers(c),
                      (long long)c->vector, (long long)c->unroll, (long long)c->packed);
+    if (c->blocks > 1)
+        base_text_format(out, " b=%lld", (long long)c->blocks);
     if (c->parts > 1)
         base_text_format(out, " g=%lld", (long long)c->parts);
     base_text_format(out, " %s, %s", c->stepped ? "step" : "slot",

@@ -62,10 +62,16 @@ static void write_candidate(base_text *out, const planner_report *report, int64_
     base_text_format(out, "%c%4lld ", row->number == report->search->best ? '*' : ' ',
                      (long long)rank);
     cli_candidates_amount(out, c->price, 12);
-    base_text_format(out, "%6lld%4lld%4lld%4lld%5lld  %-5s %-10s ",
-                     (long long)planner_candidate_workers(c), (long long)c->vector,
-                     (long long)c->unroll, (long long)c->packed, (long long)c->parts,
-                     c->stepped ? "step" : "slot", planner_keeping_name(c->keeping));
+    char workers[48];
+    int written =
+        snprintf(workers, sizeof workers, "%lld", (long long)planner_candidate_workers(c));
+    if (c->blocks > 1)
+        snprintf(workers + written, sizeof workers - (size_t)written, "x%lld",
+                 (long long)c->blocks);
+    base_text_format(out, "%s%6s%4lld%4lld%4lld%5lld  %-5s %-10s ", c->blocks > 1 ? " " : "",
+                     workers, (long long)c->vector, (long long)c->unroll, (long long)c->packed,
+                     (long long)c->parts, c->stepped ? "step" : "slot",
+                     planner_keeping_name(c->keeping));
     if (estimate.available)
         cli_candidates_estimate(out, &estimate);
     else

@@ -79,3 +79,31 @@ const ir_op *analysis_divergent_op(const ir_module *module) {
     }
     return state.divergent;
 }
+
+/* ---- what elements tell ---- */
+static bool is_told_alike(const ir_value *value) {
+    const ir_op *op = value->definer;
+    if (value->type.form == IR_FORM_TENSOR)
+        return true;
+    if (op == NULL)
+        return value->region != NULL && value->region->owner != NULL &&
+               value->region->owner->opcode == IR_FOR && value == value->region->arguments[0];
+    if (op->region_count > 0 || op->opcode == IR_REDUCE || value->type.rank > 0)
+        return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (!is_told_alike(op->operands[i]))
+            return false;
+    return true;
+}
+
+const ir_op *analysis_told_by_elements(const ir_op *op) {
+    for (const ir_region *region = op->parent; region != NULL && region->owner != NULL;
+         region = region->owner->parent) {
+        const ir_op *owner = region->owner;
+        int conditions = owner->opcode == IR_FOR ? 3 : 1;
+        for (int i = 0; i < conditions && i < owner->operand_count; i++)
+            if (!is_told_alike(owner->operands[i]))
+                return owner;
+    }
+    return NULL;
+}

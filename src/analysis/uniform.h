@@ -10,4 +10,9 @@
  * team. */
 const ir_op *analysis_divergent_op(const ir_module *module);
 
+/* The loop or branch around the op, the nearest one, whose bounds or condition come from elements:
+ * from reductions, or carries of loops. Those of others programs, sizes, parameters and what is
+ * loaded by such tell, alike for all who work on one program. NULL: there is none. */
+const ir_op *analysis_told_by_elements(const ir_op *op);
+
 #endif

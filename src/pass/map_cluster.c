@@ -8,6 +8,7 @@
  * so that all of them have to come there: what stands around such a reduction is told by programs,
  * sizes and tensors alone. What one group stores another may not load.
  */
+#include "analysis/uniform.h"
 #include "machine/machine.h"
 #include "pass/map_internal.h"
 
@@ -61,36 +62,6 @@ static bool is_on_blocks(const map_state *state, const ir_value *value) {
     return false;
 }
 
-/* The same for all groups of the cluster, whatever they exchange: of programs, sizes, parameters
- * and what is loaded by such. */
-static bool is_told_alike(const ir_value *value) {
-    const ir_op *op = value->definer;
-    if (value->type.form == IR_FORM_TENSOR)
-        return true;
-    if (op == NULL)
-        return value->region != NULL && value->region->owner != NULL &&
-               value->region->owner->opcode == IR_FOR && value == value->region->arguments[0];
-    if (op->region_count > 0 || op->opcode == IR_REDUCE || value->type.rank > 0)
-        return false;
-    for (int i = 0; i < op->operand_count; i++)
-        if (!is_told_alike(op->operands[i]))
-            return false;
-    return true;
-}
-
-/* The loop or branch around the op that not all groups have to go through alike; NULL: none. */
-static const ir_op *divergent_around(const ir_op *op) {
-    for (const ir_region *region = op->parent; region != NULL && region->owner != NULL;
-         region = region->owner->parent) {
-        const ir_op *owner = region->owner;
-        int conditions = owner->opcode == IR_FOR ? 3 : 1;
-        for (int i = 0; i < conditions && i < owner->operand_count; i++)
-            if (!is_told_alike(owner->operands[i]))
-                return owner;
-    }
-    return NULL;
-}
-
 static void fail_op(map_state *state, const ir_op *op, const char *expected) {
     map_fail(state, op->location, "plan-cluster", op->anchor, expected,
              "the groups of a cluster cannot do this together");
@@ -103,7 +74,7 @@ static bool check_op(void *pointer, ir_op *op) {
     bool reduces = op->opcode == IR_REDUCE && is_on_blocks(state, op->operands[0]);
     if (converts)
         fail_op(state, op, "tiles within one group: no block digit on an axis that is converted");
-    else if (reduces && divergent_around(op) != NULL)
+    else if (reduces && analysis_told_by_elements(op) != NULL)
         fail_op(state, op,
                 "reductions in loops and branches whose bounds and conditions come from programs, "
                 "sizes and tensors");

@@ -61,6 +61,8 @@ static bool note_op(void *pointer, ir_op *op) {
     if (op->opcode == IR_LOAD || op->opcode == IR_STORE)
         note_access(s, op);
     s->found->reductions += op->opcode == IR_REDUCE;
+    if (op->opcode == IR_REDUCE && analysis_told_by_elements(op) != NULL)
+        s->found->shares_rows = false;
     bool tile = op->result_count == 1 && ir_value_is_tile(op->results[0]), scalar = false;
     for (int i = 0; i < op->operand_count; i++)
         scalar = scalar || (is_scalar(op->operands[i]) && op->operands[i]->definer != NULL &&
@@ -74,6 +76,8 @@ static void find_overlaps(admit_state *s) {
     const ir_module *module = s->module;
     for (int i = 0; i < module->parameter_count; i++) {
         bool in_place = module->parameters[i].mode == IR_INOUT || (s->stored[i] && s->read[i]);
+        if (module->parameters[i].is_tensor && in_place)
+            s->found->shares_rows = false;
         if (module->parameters[i].is_tensor && in_place &&
             s->found->packing == PLANNER_NO_OBSTACLE) {
             s->found->packing = PLANNER_IN_PLACE;
@@ -86,7 +90,7 @@ static void find_overlaps(admit_state *s) {
 
 planner_admission planner_admit(const planner_state *state) {
     const ir_module *module = state->module;
-    planner_admission found = {.kept = state->sweeps.crossing_count};
+    planner_admission found = {.kept = state->sweeps.crossing_count, .shares_rows = true};
     admit_state s = {.found = &found,
                      .module = module,
                      .read = BASE_NEW_ARRAY(state->arena, bool, module->parameter_count),

@@ -31,6 +31,7 @@ const planner_obstacle_row *planner_obstacle_describe(planner_obstacle obstacle)
 typedef struct planner_admission {
     planner_obstacle row;     /* why it is no row program on this machine */
     planner_obstacle packing; /* why programs may not share a group */
+    bool shares_rows;         /* groups of a cluster may share a program */
     const ir_op *first,
         *second;        /* LANES_MEET: the accesses; else first, the op that is in the way */
     const char *tensor; /* IN_PLACE: which */

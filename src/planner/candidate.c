@@ -52,6 +52,10 @@ int64_t planner_candidate_workers(const planner_candidate *candidate) {
     return candidate->lanes * candidate->subgroups;
 }
 
+int64_t planner_candidate_owners(const planner_candidate *candidate) {
+    return planner_candidate_workers(candidate) * candidate->blocks;
+}
+
 /* ---- digits ---- */
 
 static int64_t ceil_of(int64_t a, int64_t b) {
@@ -65,7 +69,7 @@ int64_t planner_candidate_extent(const planner_program *program,
 
 /* Chunks of a row that lies in slots: a power of two. */
 static int64_t chunks_of(const planner_program *program, const planner_candidate *candidate) {
-    int64_t chunk = planner_candidate_workers(candidate) * candidate->vector, chunks = 1;
+    int64_t chunk = planner_candidate_owners(candidate) * candidate->vector, chunks = 1;
     while (chunks < ceil_of(planner_candidate_extent(program, candidate), chunk))
         chunks *= 2;
     return chunks;
@@ -85,11 +89,12 @@ static void push_digit(layout_axis *digits, layout_holder holder, int64_t radix)
 layout_axis planner_candidate_digits(const planner_program *program,
                                      const planner_candidate *candidate) {
     int64_t slots = planner_candidate_slots(program, candidate);
-    int64_t elements = planner_candidate_workers(candidate) * slots;
+    int64_t elements = planner_candidate_owners(candidate) * slots;
     layout_axis digits = {0};
     push_digit(&digits, LAYOUT_SLOT, candidate->vector);
     push_digit(&digits, LAYOUT_LANE, candidate->lanes);
     push_digit(&digits, LAYOUT_SUBGROUP, candidate->subgroups);
+    push_digit(&digits, LAYOUT_BLOCK, candidate->blocks);
     push_digit(&digits, LAYOUT_SLOT, slots / candidate->vector);
     if (candidate->stepped) {
         int64_t each = planner_times(elements, candidate->parts);
@@ -118,6 +123,7 @@ static planner_candidate standard_team(const planner_program *program, int64_t p
                            .vector = STANDARD_SLOTS,
                            .unroll = 1,
                            .packed = 1,
+                           .blocks = 1,
                            .parts = parts,
                            .stepped = true};
     int64_t extent = planner_candidate_extent(program, &c), chunks = 1;
@@ -142,6 +148,7 @@ static planner_candidate standard_of(const planner_program *program, int64_t par
                            .vector = 1,
                            .unroll = STANDARD_SLOTS,
                            .packed = 1,
+                           .blocks = 1,
                            .parts = parts,
                            .stepped = true};
     int64_t extent = planner_candidate_extent(program, &c);
@@ -187,7 +194,7 @@ static int64_t kept_of(const planner_living *living, int64_t owned) {
 /* Where loads were early, those of a later pass need not all be there at once. */
 int64_t planner_candidate_live(const planner_program *program, const planner_candidate *c) {
     const planner_totals *totals = c->storages->totals;
-    int64_t owned = cost_slots(program->extent, planner_candidate_workers(c), c->vector);
+    int64_t owned = cost_slots(program->extent, planner_candidate_owners(c), c->vector);
     int64_t slots = planner_candidate_slots(program, c), live = 0;
     slots = slots < owned ? slots : owned;
     for (int64_t i = 0; i < totals->living_count; i++) {
@@ -205,7 +212,7 @@ int64_t planner_candidate_live(const planner_program *program, const planner_can
 void planner_candidate_keep(const planner_program *program, planner_candidate *c,
                             const planner_storages *storages) {
     const planner_totals *totals = storages->totals;
-    int64_t owned = cost_slots(program->extent, planner_candidate_workers(c), c->vector), most = 0;
+    int64_t owned = cost_slots(program->extent, planner_candidate_owners(c), c->vector), most = 0;
     for (int64_t i = 0; i < totals->living_count; i++) {
         int64_t kept = kept_of(&totals->living[i], owned);
         most = kept > most ? kept : most;
@@ -218,12 +225,13 @@ void planner_candidate_keep(const planner_program *program, planner_candidate *c
 }
 
 int64_t planner_candidate_scratch(const planner_candidate *c) {
-    if (c->subgroups == 1)
-        return 0;
     const planner_totals *totals = c->storages->totals;
+    int64_t told = c->blocks > 1 ? planner_times(totals->partial_bytes, c->blocks) : 0;
+    if (c->subgroups == 1)
+        return told;
     int64_t cell = totals->partial_bytes - totals->ordered_bytes +
                    planner_times(totals->ordered_bytes, c->lanes * c->vector);
-    return planner_times(cell, c->subgroups * c->packed);
+    return planner_plus(told, planner_times(cell, c->subgroups * c->packed));
 }
 
 /* ---- rules ---- */
@@ -256,6 +264,12 @@ static const planner_refusal_row refusal_rows[] = {
     [PLANNER_REFUSED_ORDER] = {"order",
                                "subgroups, or chunks of a step, under a canonical reduction",
                                "a power of two"},
+    [PLANNER_REFUSED_BLOCKS] = {"blocks", "groups of a cluster",
+                                "a power of two, of a row with a chunk for each, at most"},
+    [PLANNER_REFUSED_BLOCKS_SHARED] =
+        {"blocks-shared", "groups of a cluster, which cannot share a row",
+         "order=tree, no tensor stored in place, control that no reduction tells, one program a "
+         "group, no parts"},
     [PLANNER_REFUSED_PARTS] = {"parts", "parts of a row", "a power of two, at most"},
     [PLANNER_REFUSED_PARTS_ORDER] = {"parts-order",
                                      "parts of a row, whose reductions have an order of their own",
@@ -346,7 +360,7 @@ static bool refuse_slots(const planner_program *program, const planner_candidate
 static bool refuse_steps(const planner_program *program, const planner_candidate *c, int64_t *found,
                          int64_t *limit) {
     (void)limit;
-    int64_t chunk = planner_candidate_workers(c) * c->vector;
+    int64_t chunk = planner_candidate_owners(c) * c->vector;
     *found = ceil_of(planner_candidate_extent(program, c), chunk);
     return c->stepped && program->known && *found <= c->unroll;
 }
@@ -358,6 +372,25 @@ static bool refuse_order(const planner_program *program, const planner_candidate
     bool chunks = is_power(c->subgroups) && c->stepped;
     *found = chunks ? c->unroll : c->subgroups;
     return program->canonical && !is_power(*found);
+}
+
+static bool refuse_blocks(const planner_program *program, const planner_candidate *c,
+                          int64_t *found, int64_t *limit) {
+    int64_t chunk = planner_candidate_workers(c) * c->vector;
+    int64_t most = program->known ? ceil_of(program->extent, chunk) : INT64_MAX;
+    *found = c->blocks;
+    *limit = program->state->machine->cluster_limit;
+    *limit = *limit > most ? most : *limit;
+    *limit = *limit < 1 ? 1 : *limit;
+    return c->blocks > 1 && (!is_power(c->blocks) || c->blocks > *limit);
+}
+
+static bool refuse_blocks_shared(const planner_program *program, const planner_candidate *c,
+                                 int64_t *found, int64_t *limit) {
+    (void)limit;
+    *found = c->blocks;
+    return c->blocks > 1 &&
+           (!program->shares_rows || program->canonical || c->packed > 1 || c->parts > 1);
 }
 
 /* At least a chunk for each. */
@@ -446,6 +479,8 @@ static rule_function *const rules[] = {
     [PLANNER_REFUSED_SLOTS] = refuse_slots,
     [PLANNER_REFUSED_STEPS] = refuse_steps,
     [PLANNER_REFUSED_ORDER] = refuse_order,
+    [PLANNER_REFUSED_BLOCKS] = refuse_blocks,
+    [PLANNER_REFUSED_BLOCKS_SHARED] = refuse_blocks_shared,
     [PLANNER_REFUSED_PARTS] = refuse_parts,
     [PLANNER_REFUSED_PARTS_ORDER] = refuse_parts_order,
     [PLANNER_REFUSED_PARTS_PACKED] = refuse_parts_packed,

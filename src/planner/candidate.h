@@ -6,6 +6,7 @@
  *     W  workers of a program: lanes of a subgroup, times subgroups
  *     V  neighbours that a worker owns            U  chunks of a step: unrolled, in slots
  *     P  programs of a group                      chunks lie in slots, or are walked in steps
+ *     B  groups of a cluster that share a row: `.. | subgroup 8 | block 4 | slot 4`
  *     G  parts of a row, each of a group: the kernel is then a sequence of launches (launches.h)
  *
  * On a cpu the lanes of one register are the workers, V is 1, and U are the accumulators. What a
@@ -56,6 +57,8 @@ typedef enum planner_refusal {
     PLANNER_REFUSED_SLOTS,
     PLANNER_REFUSED_STEPS,
     PLANNER_REFUSED_ORDER,
+    PLANNER_REFUSED_BLOCKS,
+    PLANNER_REFUSED_BLOCKS_SHARED,
     PLANNER_REFUSED_PARTS,
     PLANNER_REFUSED_PARTS_ORDER,
     PLANNER_REFUSED_PARTS_PACKED,
@@ -78,7 +81,8 @@ const planner_refusal_row *planner_refusal_describe(planner_refusal refusal);
 
 typedef struct planner_candidate {
     int64_t lanes, subgroups, vector, unroll, packed;
-    int64_t parts; /* of a row; 1: it is whole */
+    int64_t blocks; /* groups of a cluster, each with W workers; 1: no cluster */
+    int64_t parts;  /* of a row; 1: it is whole */
     bool stepped;
     bool streams; /* stores of neighbours go past the caches (stream.h) */
     planner_keeping keeping;
@@ -118,7 +122,9 @@ int64_t planner_candidate_live(const planner_program *program, const planner_can
  * for each subgroup, or, in the canonical order, for each slot of a vector of each worker. Needs
  * the storages. */
 int64_t planner_candidate_scratch(const planner_candidate *candidate);
-/* Workers of a program. */
+/* Workers of a program, of all groups that share it. */
+int64_t planner_candidate_owners(const planner_candidate *candidate);
+/* Those of one group. */
 int64_t planner_candidate_workers(const planner_candidate *candidate);
 /* Digits of the lane axis. */
 layout_axis planner_candidate_digits(const planner_program *program,

@@ -129,10 +129,9 @@ static void set_exchange(const facts_state *s, const planner_totals *totals) {
     cost_facts *facts = s->facts;
     const planner_candidate *c = s->candidate;
     facts->shuffles = planner_times(totals->exchanges, bits_of(c->lanes));
-    if (c->subgroups == 1)
-        return;
-    facts->barriers = totals->meetings;
     facts->scratch_bytes = planner_candidate_scratch(c);
+    facts->cluster_waits = c->blocks > 1 ? totals->meetings : 0;
+    facts->barriers = c->subgroups > 1 ? totals->meetings : 0;
 }
 
 void planner_facts_find(const planner_program *program, const planner_candidate *candidate,
@@ -141,7 +140,7 @@ void planner_facts_find(const planner_program *program, const planner_candidate 
     facts_state s = {.program = program,
                      .candidate = candidate,
                      .facts = facts,
-                     .workers = planner_candidate_workers(candidate),
+                     .workers = planner_candidate_owners(candidate),
                      .slots = planner_candidate_slots(program, candidate)};
     int64_t step = planner_times(s.workers, s.slots);
     s.owned = cost_slots(program->extent, s.workers, candidate->vector);
@@ -149,7 +148,8 @@ void planner_facts_find(const planner_program *program, const planner_candidate 
     s.guarded = !program->known || program->extent % step != 0;
     s.rest = rest_slots(&s);
     *facts = totals->facts;
-    facts->workers = s.workers;
+    facts->workers = planner_candidate_workers(candidate);
+    facts->blocks = candidate->blocks;
     facts->vector = candidate->vector;
     facts->unroll = candidate->unroll;
     facts->packed = candidate->packed;

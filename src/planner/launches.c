@@ -103,7 +103,7 @@ const planner_launches *planner_launches_find(planner_program *program,
 /* The candidate as it is for one launch. Without a part of the row a subgroup does all. */
 static planner_candidate candidate_of(planner_launch *launch, const planner_candidate *candidate) {
     planner_candidate own = *candidate;
-    own.parts = 1;
+    own.parts = own.blocks = 1;
     own.launches = NULL;
     if (launch->program->state->lane_axis < 0) {
         own.subgroups = own.vector = own.unroll = 1;

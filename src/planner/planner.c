@@ -267,8 +267,9 @@ static void refuse_price(const planner_search *search, const planner_candidate *
     d->found = base_diagnostics_text(diagnostics, "facts that the model %s does not have",
                                      cost_model_name(search->model));
     d->expected = NULL;
-    d->hint = legal->parts > 1 ? "a model of single launches prices no rows in parts"
-                               : "`--model analytic` needs the fewest";
+    d->hint = legal->parts > 1    ? "a model of single launches prices no rows in parts"
+              : legal->blocks > 1 ? "no other model than the machine's own prices clusters"
+                                  : "`--model analytic` needs the fewest";
 }
 
 /* Nothing that was asked for can be: the first reason, which stands for the least of the rest. */
@@ -331,6 +332,7 @@ static ir_plan *plan_row(planner_state *state, planner_family family,
                            planner_storages_find(program, PLANNER_KEEP_MIXED, standard->stepped));
     report->program = program;
     program->packing = report->admission.packing;
+    program->shares_rows = report->admission.shares_rows;
     report->model = choose_model(program, options, standard);
     report->coefficients = options->coefficients;
     bool free = planner_setting_is_free(setting);

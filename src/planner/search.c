@@ -207,6 +207,8 @@ cost_model planner_model_of(const machine *device) {
 cost_estimate planner_price(const planner_program *program, const planner_candidate *candidate,
                             cost_model model, const cost_coefficients *coefficients) {
     cost_facts facts;
+    if (candidate->blocks > 1 && model != COST_CUDA)
+        return (cost_estimate){.missing = "clusters"};
     if (candidate->parts > 1)
         return planner_launches_price(program, candidate, model, coefficients);
     planner_facts_find(program, candidate, &facts);
@@ -279,6 +281,7 @@ static double add_parts(search_state *s, int64_t parts) {
     form.keeping = s->parts_keeping;
     form.storages = s->storages[1][form.keeping];
     form.packed = setting->packed != 0 ? setting->packed : 1;
+    form.blocks = setting->blocks != 0 ? setting->blocks : 1;
     form.unroll = 1;
     for (int w = 0; w < workers.count; w++)
         for (int v = 0; v < vectors.count; v++) {
@@ -335,6 +338,7 @@ static void add_rows(search_state *s) {
                                           .subgroups = workers.value[w] / lanes,
                                           .vector = vectors.value[v],
                                           .packed = packed.value[p],
+                                          .blocks = s->setting->blocks > 1 ? s->setting->blocks : 1,
                                           .parts = 1};
                 if (form.lanes * form.subgroups != workers.value[w])
                     form.lanes = workers.value[w], form.subgroups = 1; /* refused by its rule */
@@ -354,7 +358,8 @@ planner_search *planner_search_run(planner_program *program, const planner_setti
     price_forms(&s);
     if (setting->parts > 1)
         add_parts(&s, setting->parts);
-    else if (setting->parts == 0 && planner_parts_are_wanted(program, model))
+    else if (setting->parts == 0 && setting->blocks <= 1 &&
+             planner_parts_are_wanted(program, model))
         look_at_parts(&s);
     if (s.search->best >= 0 && s.search->is_time)
         planner_settle(s.search, program, setting);

@@ -16,6 +16,7 @@ static const struct {
     {"w", offsetof(planner_setting, workers)}, {"s", offsetof(planner_setting, subgroups)},
     {"v", offsetof(planner_setting, vector)},  {"u", offsetof(planner_setting, unroll)},
     {"p", offsetof(planner_setting, packed)},  {"g", offsetof(planner_setting, parts)},
+    {"b", offsetof(planner_setting, blocks)},
 };
 enum { NUMBER_KEYS = sizeof number_keys / sizeof number_keys[0] };
 
@@ -104,7 +105,7 @@ bool planner_setting_parse(const char *text, planner_setting *setting,
         if (!good)
             return refuse_setting(
                 diagnostics, "a setting of the plan cannot be read", word, length,
-                "w, s, v, u, p or g and a number, chunk=slot or step, keep=mixed, registers, "
+                "w, s, v, u, p, b or g and a number, chunk=slot or step, keep=mixed, registers, "
                 "again, output, private or nothing, policy=default or stream; with commas between");
         word += length + (word[length] == ',');
     }

@@ -27,7 +27,7 @@ typedef struct settle_state {
 static bool same_choice(const planner_candidate *a, const planner_candidate *b) {
     return a->lanes == b->lanes && a->subgroups == b->subgroups && a->vector == b->vector &&
            a->unroll == b->unroll && a->packed == b->packed && a->parts == b->parts &&
-           a->stepped == b->stepped && a->keeping == b->keeping;
+           a->blocks == b->blocks && a->stepped == b->stepped && a->keeping == b->keeping;
 }
 
 /* Whether the plan may become this candidate. Numbers of subgroups that are no power of two are

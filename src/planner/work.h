@@ -97,6 +97,7 @@ typedef struct planner_program {
     bool trips_taken;         /* a loop whose bounds only the data knows counts once */
     planner_obstacle packing; /* why programs may not share a group */
     int64_t live_most;        /* as in planner_options */
+    bool shares_rows;         /* groups of a cluster may share a program */
     bool canonical;           /* a reduction of the lane axis has the canonical order */
     cost_machine device;
     bool known;              /* the row has a known length: chunks may lie in slots */

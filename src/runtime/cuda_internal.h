@@ -41,6 +41,7 @@ enum {
     CUDA_FUNCTION_THREADS = 0,
     CUDA_FUNCTION_SCRATCH = 1,
     CUDA_FUNCTION_ASKED_SCRATCH = 8,
+    CUDA_FUNCTION_LARGE_CLUSTERS = 14, /* allowed: more groups than every device has */
 };
 
 enum { CLUSTER_ATTRIBUTE = 4, OVERLAP_ATTRIBUTE = 6 }; /* of a launch, as the driver numbers them */

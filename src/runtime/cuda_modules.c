@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SCRATCH_WITHOUT_ASKING = 48 * 1024, SUBGROUP = 32 };
+enum { SCRATCH_WITHOUT_ASKING = 48 * 1024, SUBGROUP = 32, USUAL_CLUSTER = 8 };
 
 static void *resize(const cuda_device *cuda, void *memory, size_t old_size, size_t new_size) {
     return cuda->allocator.resize(cuda->allocator.context, memory, old_size, new_size);
@@ -139,15 +139,23 @@ static runtime_status check_artifact(const cuda_device *cuda, const runtime_arti
     return RUNTIME_OK;
 }
 
+/* Clusters of more groups than every device has are asked for, function by function. */
 static runtime_status check_cluster(const cuda_device *cuda, const runtime_module *module,
                                     runtime_report *report) {
     cuda_launch_config config = {.grid = {(uint32_t)module->cluster, 1, 1},
                                  .block = {(uint32_t)module->threads, 1, 1},
                                  .scratch_bytes = (uint32_t)module->scratch_bytes};
     int available = 0;
-    runtime_status status = cuda_driver_status(
-        &cuda->driver, cuda->driver.cluster_limit(&available, module->function, &config),
-        "cuOccupancyMaxPotentialClusterSize", report);
+    runtime_status status = RUNTIME_OK;
+    if (module->cluster > USUAL_CLUSTER)
+        status = cuda_driver_status(
+            &cuda->driver,
+            cuda->driver.function_set(module->function, CUDA_FUNCTION_LARGE_CLUSTERS, 1),
+            "cuFuncSetAttribute", report);
+    if (status == RUNTIME_OK)
+        status = cuda_driver_status(
+            &cuda->driver, cuda->driver.cluster_limit(&available, module->function, &config),
+            "cuOccupancyMaxPotentialClusterSize", report);
     if (status == RUNTIME_OK && available < module->cluster)
         status = refuse(report, "groups that run together", module->cluster, available);
     return status;

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CUDA_WARP = 32, CLUSTER_MAX = 8, CLUSTER_FROM = 90, DECLARED_MAX = 48 * 1024 };
+enum { CUDA_WARP = 32, CLUSTER_MAX = 16, CLUSTER_FROM = 90, DECLARED_MAX = 48 * 1024 };
 
 static const target_prelude_row cuda_prelude[] = {
 #define DECLARE(name, text)               {name, "", NULL, text},
@@ -244,6 +244,10 @@ static void cuda_wait(target_emitter *e, ir_scope scope) {
         target_emit_line(e, "__syncthreads();");
 }
 
+static void cuda_cluster_begin(target_emitter *e, bool wait) {
+    target_emit_line(e, wait ? "cluster_begun();" : "cluster_begins();");
+}
+
 /* Groups of a cluster are neighbours in the grid. */
 static const char *cuda_block_number(target_emitter *e) {
     return target_gpu_number_of(e, "i64", "block", "cluster_block()");
@@ -287,7 +291,7 @@ static const char *cuda_refuses(const ir_module *module, const ir_op *op, const 
     if (module->cluster > 1 && capability_of(on) < CLUSTER_FROM)
         return "the machine has no clusters";
     if (module->cluster > CLUSTER_MAX)
-        return "a cluster has more than 8 groups";
+        return "a cluster has more than 16 groups";
     return NULL;
 }
 
@@ -322,6 +326,7 @@ static const target_gpu_spelling cuda_spelling = {
     .scratch = cuda_scratch,
     .shuffle = cuda_shuffle,
     .wait = cuda_wait,
+    .cluster_begin = cuda_cluster_begin,
     .block_number = cuda_block_number,
     .far_scratch = cuda_far_scratch,
     .pack_type = cuda_pack_type,

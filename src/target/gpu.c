@@ -95,10 +95,33 @@ static bool touches_output(const target_gpu *gpu, const ir_op *op) {
     return touches;
 }
 
+static bool reaches_far(const ir_op *op) {
+    if (op->attributes.access != NULL && op->attributes.access->block > 0)
+        return true;
+    for (int i = 0; i < op->region_count; i++)
+        for (const ir_op *inner = op->regions[i]->first; inner != NULL; inner = inner->next)
+            if (reaches_far(inner))
+                return true;
+    return false;
+}
+
+/* The scratch of another group is there once that group has begun: each says so at its own
+ * beginning, and waits for the others before it first goes there. */
+static void meet(target_gpu *gpu, const ir_op *op) {
+    if (gpu->far == NULL || op->parent != &gpu->emitter.module->body)
+        return;
+    if (!gpu->arrived)
+        gpu->spelling->cluster_begin(&gpu->emitter, false);
+    gpu->arrived = true;
+    if (op == gpu->far)
+        gpu->spelling->cluster_begin(&gpu->emitter, true);
+}
+
 /* Lanes of a plan for one thread see each other's stores op by op: here they wait before each
  * access of an output. */
 static void before(target_emitter *e, const ir_op *op) {
-    const target_gpu *gpu = target_gpu_of(e);
+    target_gpu *gpu = target_gpu_of(e);
+    meet(gpu, op);
     if (gpu->one_thread && gpu->lanes > 1 && !target_gpu_is_guarded(op) && touches_output(gpu, op))
         gpu->spelling->wait(e, IR_SCOPE_GROUP);
 }
@@ -246,6 +269,8 @@ static void gpu_begin(target_gpu *gpu, base_arena *arena, const ir_module *modul
     gpu->loaded = BASE_NEW_ARRAY(arena, bool, module->next_value + 1);
     gpu->stored = BASE_NEW_ARRAY(arena, bool, module->next_value + 1);
     ir_region_walk((ir_region *)&module->body, find_tensors, gpu);
+    for (const ir_op *op = module->body.first; op != NULL && gpu->far == NULL; op = op->next)
+        gpu->far = module->cluster > 1 && reaches_far(op) ? op : NULL;
 }
 
 /* The kernel of a module, with what the launch must know of it. */

@@ -61,7 +61,9 @@ typedef struct target_gpu_spelling {
                            int64_t turned, const char *number);
     /* All threads of the scope wait for each other, and see what the others wrote. */
     void (*wait)(target_emitter *emitter, ir_scope scope);
-    /* The number of a group in its cluster, its scratch in another group; NULL: no clusters. */
+    /* The group says to its cluster that it has begun, or waits until all have; the number of a
+     * group in its cluster, its scratch in another group. NULL: no clusters. */
+    void (*cluster_begin)(target_emitter *emitter, bool wait);
     const char *(*block_number)(target_emitter *emitter);
     const char *(*far_scratch)(const target_emitter *emitter, const char *own, const char *block);
     /* A pack of elements: its type, element `i` of one as a value, one that has these elements. */
@@ -90,9 +92,11 @@ typedef struct target_gpu {
     const char *exchange[TARGET_GPU_EXCHANGES]; /* the pieces; NULL: no value goes that way */
     int64_t exchange_count;                     /* so far */
     const ir_region *exchanged;                 /* where the last one stands */
-    bool *loaded;                               /* by value number: tensors that some load reads */
-    bool *stored;                               /* tensors that some store writes */
-    bool one_thread; /* planned for lanes that follow each other op by op, in memory too */
+    const ir_op *far; /* of the body: goes to another group's scratch, or holds what does, first */
+    bool arrived;     /* the cluster was told that this group has begun */
+    bool *loaded;     /* by value number: tensors that some load reads */
+    bool *stored;     /* tensors that some store writes */
+    bool one_thread;  /* planned for lanes that follow each other op by op, in memory too */
 } target_gpu;
 
 target_gpu *target_gpu_of(target_emitter *emitter);

@@ -427,7 +427,8 @@ EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function) {
 
 EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
     CALL_IN_CONTEXT("cuFuncSetAttribute");
-    rule(function == handle(6) && attribute == 8 && value > 0, "not the asked scratch");
+    int asked = attribute == 8 && value > 0, large = attribute == 14 && value == 1;
+    rule(function == handle(6) && (asked || large), "not the asked scratch, nor large clusters");
     return 0;
 }
 

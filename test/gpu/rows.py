@@ -6,7 +6,8 @@ tier: check-gpu
     test/gpu/rows.py [--on cuda|cpu] [--part forms|cohorts|generated|racecheck] [--seed N] [-j N]
 
 * forms: `--set` fixes workers, neighbours, chunks, packed programs and storage: rows of 1 to 16
-  lanes, several rows a group, tails of every kind, kept and reloaded inputs, unrolled steps.
+  lanes, several rows a group, clusters of 2 to 16 groups a row, tails of every kind, kept and
+  reloaded inputs, unrolled steps.
 * cohorts: the cases of test/script/cohorts.py, in full, by the automatic plan.
 * generated: kernels of test/generated/row_kernels.py, 500 of a seed, by the row plan.
 * racecheck: one case of each form under compute-sanitizer's racecheck, where it is installed.
@@ -78,6 +79,11 @@ def form_cases():
         for unroll in (1, 2, 3, 4):
             for width in WIDTHS:
                 add("tails", width, 5, f"v={vector},u={unroll},w=32,chunk=step")
+    for blocks in (2, 4, 8, 16):
+        for width in (1003, 4096, 8191, 16384, 65536, 65541):
+            for workers in (64, 256, 1024):
+                add("cluster", width, 3, f"b={blocks},w={workers}")
+        add("cluster", 262144, 2, f"b={blocks},w=1024")
     for keep in ("mixed", "registers", "again", "private"):
         for width in WIDTHS:
             for workers in (32, 256, 416):
@@ -148,7 +154,8 @@ def main():
     cases = forms if "forms" in parts else []
     cases += cohort_cases() if "cohorts" in parts else []
     cases += generated_cases(options.seed, folder) if "generated" in parts else []
-    cases = [case for case in cases if options.only in case.name]
+    cases = [case for case in cases if options.only in case.name
+             and (options.on == "cuda" or case.form != "cluster")]  # a cpu has no clusters
     if missing is not None:
         print(f"no CUDA device here: {missing}")
         for case in cases:

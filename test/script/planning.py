@@ -174,6 +174,38 @@ def check_parts():
         case(f"{name}_where_no_launch_is_priced_whole", found == 1, found)
 
 
+def check_blocks_are_set():
+    """Groups of a cluster are as many as asked, or refused with a slug and a reason."""
+    for words, digits in ((["b=4"], r"block 4 \|"), (["b=16,w=256,v=4,chunk=slot"],
+                          r"slot 4 \| lane 32 \| subgroup 8 \| block 16 \| slot 16"),
+                          (["b=2,w=256,chunk=step,u=2"],
+                           r"subgroup 8 \| block 2 \| slot 2 \| step")):
+        plan = croft("plan", SOFTMAX, "N=262144", "R=64", *GPU, "--set", *words)
+        case(f"blocks_{words[0]}", plan.code == 0 and re.search(digits, plan.out) is not None, plan)
+    plan = croft("plan", SOFTMAX, *GPU, "--set", "b=4")
+    case("blocks_of_an_open_width", re.search(r"^axis N .*block 4 .*step \*$", plan.out, re.M)
+         is not None, plan)
+    in_place = kernel("in_place", IN_PLACE)
+    for name, file, words, said in (
+            ("three", SOFTMAX, ["b=3,g=1,w=256,chunk=step"], "3 groups of a cluster [blocks]"),
+            ("too_many", SOFTMAX, ["b=32,w=32"], "at most 16"),
+            ("no_chunks", SOFTMAX, ["b=16,w=1024,v=8,chunk=slot"], "at most 8"),
+            ("packed", SOFTMAX, ["b=4,p=2,w=256"], "[blocks-shared]"),
+            ("in_parts", SOFTMAX, ["b=4,g=4"], "[blocks-shared]"),
+            ("strict", SOFTMAX, ["b=4,w=256,chunk=step", "--strict"], "[blocks-shared]"),
+            ("in_place", in_place, ["b=4,w=256,chunk=step"], "[blocks-shared]"),
+            ("no_price", SOFTMAX, ["b=4", "--model", "service"], "model service")):
+        inputs = ["x=zeros:3x65536", "y=/dev/null"]
+        if file == in_place:
+            inputs = ["x=zeros:3x65536,/dev/null"]
+        run = croft("plan", file, *inputs, *GPU, "--set", *words)
+        case(f"blocks_refused_{name}", run.code == 3 and said in run.text, run)
+    run = croft("plan", SOFTMAX, "N=65536", "--machine", "sm_80", "--set", "b=2,w=256,chunk=step")
+    case("blocks_refused_without_clusters", run.code == 3 and "[blocks]" in run.text, run)
+    page = candidates(SOFTMAX, "N=65536", "R=1024", *GPU, "--set", "b=4")
+    case("blocks_stand_in_the_list", all(c["b"] == 4 for c in page["candidates"]), page)
+
+
 def check_parts_are_set():
     """A number of parts is obeyed, or refused with a slug and a reason."""
     wide = rows_of("softmax", "3x262144")
@@ -288,6 +320,7 @@ check_refusals()
 check_search()
 check_names()
 check_parts()
+check_blocks_are_set()
 check_parts_are_set()
 check_prices_of_parts()
 check_candidates()

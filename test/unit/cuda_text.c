@@ -130,7 +130,9 @@ static void what_a_machine_lacks_is_refused(void **state) {
     assert_string_equal(refusal(module, "sm_80"), "the machine has no clusters");
     assert_null(refusal(module, "sm_90"));
     module->cluster = 16;
-    assert_string_equal(refusal(module, "sm_90"), "a cluster has more than 8 groups");
+    assert_null(refusal(module, "sm_90"));
+    module->cluster = 17;
+    assert_string_equal(refusal(module, "sm_90"), "a cluster has more than 16 groups");
     module->cluster = 0;
     module->lanes = 2048;
     assert_non_null(strstr(refusal(module, "sm_90"), "more lanes than a group"));

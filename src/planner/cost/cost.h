@@ -47,6 +47,7 @@ typedef struct cost_facts {
     int64_t step_slots; /* values of a worker that one step has side by side: computed whole, each
                             * with a carry of its own in a reduction */
     int64_t packed;     /* P: programs of a group */
+    int64_t blocks;     /* B: groups of a cluster that share a program; 0, 1: no cluster */
     int64_t private_slots; /* values that a worker keeps past a sweep, of all tiles together */
     int64_t private_bytes; /* read and written of them by one worker */
     int64_t array_bytes;   /* read and written for one program, of what is kept in memory: in
@@ -55,6 +56,7 @@ typedef struct cost_facts {
     int64_t live_slots;    /* values that a worker holds at once, at most: an estimate */
     int64_t scratch_bytes; /* of a group */
     int64_t barriers;      /* that a group waits at, for all programs of one round of it */
+    int64_t cluster_waits; /* that the groups of a cluster meet at, each after an exchange */
     int64_t shuffles;      /* of one subgroup, for one program */
     /* the memory, bytes for one program */
     int64_t read_bytes;        /* first reads of what belongs to the program */

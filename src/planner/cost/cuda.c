@@ -199,9 +199,10 @@ static void wait_of_group(launch *l) {
     l->latency = l->machine->latency_seconds * (1 - near * (1 - l->c[COST_CUDA_CACHE_LATENCY]));
     l->wait = memory_waits(f) * l->latency;
     double barrier = l->c[COST_CUDA_BARRIER] + l->c[COST_CUDA_BARRIER_SUBGROUP] * cost_subgroups(f);
-    l->exchange =
-        ((double)f->barriers * barrier + (double)f->shuffles * l->c[COST_CUDA_SHUFFLE_LATENCY]) *
-        cycle;
+    double cluster = l->c[COST_CUDA_CLUSTER] + l->c[COST_CUDA_CLUSTER_BLOCK] * (double)f->blocks;
+    l->exchange = ((double)f->barriers * barrier + (double)f->cluster_waits * cluster +
+                   (double)f->shuffles * l->c[COST_CUDA_SHUFFLE_LATENCY]) *
+                  cycle;
     double each = instructions(l) * l->idle / (l->threads / (double)f->packed);
     /* accesses do not wait for one another */
     l->work = (each * l->c[COST_CUDA_DEPENDENT] + access_instructions(l)) * cycle;
@@ -349,12 +350,31 @@ static bool knows(cost_estimate *estimate, const cost_facts *facts, const cost_m
                               sizeof of_machine / sizeof of_machine[0]);
 }
 
+/* The groups of a cluster are programs of so many parts of a row each; what all programs read, each
+ * of them reads in part. */
+static cost_facts of_one_block(const cost_facts *facts) {
+    cost_facts own = *facts;
+    int64_t *const shares[] = {&own.read_bytes,  &own.reread_bytes, &own.shared_read_bytes,
+                               &own.write_bytes, &own.array_bytes,  &own.sectors,
+                               &own.exps,        &own.divisions,    &own.square_roots,
+                               &own.other_ops};
+    if (own.blocks <= 1)
+        return own;
+    own.programs *= own.blocks;
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
+        *shares[i] = (*shares[i] + own.blocks - 1) / own.blocks;
+    for (int i = 0; i < own.domain_count; i++)
+        own.domains[i].elements = (own.domains[i].elements + own.blocks - 1) / own.blocks;
+    return own;
+}
+
 int64_t cost_cuda_resident(const cost_facts *facts, const cost_machine *device,
                            const cost_coefficients *coefficients) {
     cost_estimate estimate = {0};
     if (!knows(&estimate, facts, device) || facts->programs == 0)
         return 0;
-    launch l = {.facts = facts, .machine = device, .c = coefficients->value};
+    const cost_facts own = of_one_block(facts);
+    launch l = {.facts = &own, .machine = device, .c = coefficients->value};
     place_groups(&l, coefficients);
     return (int64_t)at_most(l.resident, ceil(l.groups / (double)device->processors));
 }
@@ -364,7 +384,8 @@ cost_estimate cost_cuda(const cost_facts *facts, const cost_machine *device,
     cost_estimate estimate = {.is_time = true};
     if (!knows(&estimate, facts, device))
         return estimate;
-    launch l = {.facts = facts, .machine = device, .c = coefficients->value};
+    const cost_facts own = of_one_block(facts);
+    launch l = {.facts = &own, .machine = device, .c = coefficients->value};
     cost_add(&estimate, "launch", l.c[COST_CUDA_LAUNCH]);
     if (facts->programs == 0)
         return estimate;
