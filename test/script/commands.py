@@ -138,7 +138,7 @@ def check_machines():
              refused.code == 3 and said in refused.err and "not-supported" in refused.err
              and not refused.out), refused)
         emitted = croft("emit", SOFTMAX, *choice) if not target else None
-        head = ("__global__ void __launch_bounds__(256 GROUPS)\ncroft_softmax("
+        head = ("__global__ void __launch_bounds__(512 GROUPS)\ncroft_softmax("
                 if machine != "opencl" else
                 "__kernel __attribute__((reqd_work_group_size(320, 1, 1))) void\ncroft_softmax(")
         case(f"{machine}_emits_its_language", emitted is None or (emitted.code == 0

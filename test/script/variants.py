@@ -108,7 +108,7 @@ def partly():
     kernel = put("mixed.croft", "kernel mixed(x: in f32[R, N], w: in f32[R, 2 * N], "
                  "y: out f32[R, N]) {\n    program row: R\n    y[row, :] = x[row, :] * "
                  "w[row, 0 : +N]\n}\n")
-    run = croft("run", kernel, "x=randn:3x66", "w=randn:3x132", "y=-", *ON)
+    run = croft("run", kernel, "x=randn:3x66", "w=randn:3x132", "y=-", *ON, "--set", "v=4")
     case("each_tensor_has_a_condition_of_its_own",
          run.code == 0 and "variant: w aligned 16\n" in run.out
          and "x aligned 16 does not hold: x has 264 bytes" in run.out
@@ -126,7 +126,7 @@ def partly():
 def shifted():
     """Rows that begin anywhere, by a plan that shifts them: what follows from the first element."""
     plan = command.SCRATCH / "shifted.plan"
-    text = croft("plan", SOFTMAX, "N=1009", "--machine", "sm_90").out
+    text = croft("plan", SOFTMAX, "N=1009", "--machine", "sm_90", "--set", "w=256,v=4,p=1").out
     text = re.sub(r"(?m)^axis N .*$", "axis N  slot 4 | lane 32 | slot 8 shift x.0", text)
     plan.write_text(text)
     words = ["x=randn:3x1009", f"y={command.SCRATCH / 'y.npy'}", "--plan", plan, *ON]
@@ -158,7 +158,7 @@ def devices():
                                 (258, 0, "x has 1032 bytes from one index")):
         y = command.SCRATCH / "y.npy"
         run = croft("run", kernel, f"x=arange:3x{width}", f"y={y}", "--target", "cuda", "--check",
-                    "--offset", offset, environment=environment)
+                    "--offset", offset, "--set", "v=4", environment=environment)
         case(f"device_{width}_{offset}",
              run.code == 0 and said in run.out and "check y: ok" in run.out
              and run.out.index("variant: ") < run.out.index("from ptxas: "), run)
