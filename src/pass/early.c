@@ -1,4 +1,5 @@
-/* early: level thread. Loads that the plan calls early are issued before anything waits.
+/* early: level thread. Loads that the plan calls early are issued before anything waits, and the
+ * loads of a shifted row, which is in pieces with guards between them, before one of them waits.
  *
  *     %t = load %x[%row, lane*4 + slot*1] : f32(4)        %t = load %x[..] : f32(4)
  *     %u = mul %t, %t : f32(4)                            %w = load %w[lane*4 + slot*1] early : ..
@@ -136,6 +137,8 @@ static bool find_early(void *pointer, ir_op *op) {
 pass_result pass_early(ir_module *module, pass_context *context) {
     (void)context;
     bool some = false;
+    for (int i = 0; i < module->axis_count; i++)
+        some = some || module->axes[i].digits.shift != NULL;
     ir_region_walk(&module->body, find_early, &some);
     if (!some)
         return PASS_SAME;

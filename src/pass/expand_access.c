@@ -124,16 +124,10 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
                               const ir_value *tile) {
     if (place == NULL)
         return;
-    ir_value *count = place->count;
-    bool guarded = false;
-    for (int i = 0; i < tile->type.rank; i++)
-        guarded |= count != NULL && tile->layout.axis[i] == place->spread;
-    place->count = NULL;
-    ir_value *bits = expand_inside(state, place, tile);
-    place->count = count;
+    ir_value *bits = expand_inside_domains(state, place, tile);
     if (bits != NULL)
         parts_mask(state, parts, bits);
-    if (!guarded)
+    if (!expand_is_guarded(place, tile))
         return;
     const expand_axis *held = &state->axis[place->spread];
     if (parts->bits != NULL || place->first != NULL || held->constant != 0 ||
@@ -142,7 +136,7 @@ static void access_add_domain(expand_state *state, expand_place *place, access_p
         return;
     }
     parts->access.mask_kind = IR_MASK_RANGE;
-    parts->access.mask = parts_add(parts, count);
+    parts->access.mask = parts_add(parts, place->count);
     parts->access.mask_affine = held->affine;
     parts_reach(parts, held->slots);
     parts->vector = true; /* though all elements may be read at one place */

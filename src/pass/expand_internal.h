@@ -27,7 +27,8 @@ typedef struct expand_range {
 typedef struct expand_piece {
     int slots;
     int64_t chunk, first, steps;
-    int64_t rest; /* elements of its one step; 0: all of the chunk */
+    int64_t rest;      /* elements of its one step; 0: all of the chunk */
+    bool begins, ends; /* of a shifted axis: the row may begin, and end, within its one step */
 } expand_piece;
 
 /* How lanes hold an axis: the element of a position is affine + constant + chunk * step. */
@@ -60,7 +61,7 @@ typedef struct expand_place {
     ir_value
         *domain[EXPAND_MAX_AXES]; /* mapped domain that the loop bound honours; NULL: the extent */
     int spread;                   /* the axis of the sweep that lanes or slots hold; -1: none */
-    ir_value *count; /* positions of that axis inside this guarded step; NULL: all of them */
+    ir_value *count; /* positions of that axis inside this step, which ends early; NULL: all */
     ir_value *first; /* the first of them that has an element; NULL: position 0 */
     int piece;       /* of that axis; which step of it has the first cell: NULL: step 0 */
     ir_value *cells_from;
@@ -169,7 +170,11 @@ ir_value *expand_first_copy(expand_state *state, int axis);
 ir_value *expand_count_bits(expand_state *state, const expand_place *place);
 /* bool that is true where every axis of the value is inside its domain; NULL when that is
  * everywhere. */
-ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value *mapped);
+ir_value *expand_inside(expand_state *state, const expand_place *place, const ir_value *mapped);
+/* The same of domains alone; whether the step is guarded too, for the value. */
+ir_value *expand_inside_domains(expand_state *state, const expand_place *place,
+                                const ir_value *mapped);
+bool expand_is_guarded(const expand_place *place, const ir_value *mapped);
 /* The cell of a kept value at the place. */
 ir_value *expand_cell(expand_state *state, const expand_place *place, const ir_value *mapped);
 /* The thread value of a mapped value, pulled from its array where it is kept in one. */
@@ -185,6 +190,13 @@ void expand_shifted_steps(expand_state *state, int axis, ir_value *bound, expand
                           expand_steps *ends);
 /* Guards a step of a shifted axis: `positions` of them in all steps together. */
 void expand_guard(expand_state *state, expand_place *place, int axis, ir_value *positions);
+/* The pieces of a shifted axis of `bound` elements, those that every row fills first; `least`: the
+ * slots of its smallest piece. */
+void expand_shifted_pieces(expand_axis *axis, int64_t shifts, int64_t bound, int least,
+                           bool stepped);
+/* Guards the one step of such a piece, at the ends that may lie in it. */
+void expand_guard_piece(expand_state *state, expand_place *place, int axis,
+                        const expand_piece *piece);
 
 /* expand_access.c */
 void expand_load(expand_state *state, expand_place *place, ir_op *op);

@@ -53,10 +53,8 @@ static ir_value *expand_parameter(expand_state *state, const ir_op *op) {
 static ir_value *expand_pad(expand_state *state, expand_place *place, ir_op *op) {
     ir_value *value = expand_use(state, place, op->operands[0]);
     ir_value *outside = expand_use(state, place, op->operands[1]);
-    ir_value *count = place->count; /* elements past the extent are nobody's: no need to pad them */
-    place->count = NULL;
-    ir_value *bits = expand_inside(state, place, op->operands[0]);
-    place->count = count;
+    /* elements past the extent are nobody's: no need to pad them */
+    ir_value *bits = expand_inside_domains(state, place, op->operands[0]);
     if (bits == NULL)
         return value;
     ir_value *parts[3] = {bits, value, outside};

@@ -15,8 +15,9 @@
  *
  * A piece is expanded as a sweep over an axis with fewer slots (expand_narrow.c). An axis is not
  * cut where one of its tiles is needed as a whole (conversions, loops and branches of the kernel),
- * where sweeps that share it end at different places, where it is shifted, and where it has steps,
- * ends where the run says, and is reduced in an order other than the plan's own.
+ * where sweeps that share it end at different places, where it is shifted and reduced in another
+ * order than `tree` or ends where the run says (pieces of others: expand_shift.c), and where it has
+ * steps, ends where the run says, and is reduced in an order other than the plan's own.
  */
 #include "pass/expand_internal.h"
 
@@ -38,10 +39,10 @@ static bool are_parts(const expand_axis *axis, int parts) {
     return true;
 }
 
-/* The slots of the smallest full piece. */
-static int smallest_slots(const expand_axis *axis) {
+/* The slots of the smallest full piece, of so many elements or more. */
+static int smallest_slots(const expand_axis *axis, int64_t elements) {
     int parts = axis->slots;
-    while (parts > 1 && !are_parts(axis, parts))
+    while (parts > 1 && (!are_parts(axis, parts) || axis->chunk / parts < elements))
         parts--;
     return axis->slots / parts;
 }
@@ -89,7 +90,7 @@ static bool keeps_order(const expand_state *state, const ir_op *sweep, const ir_
     bool found;
     int64_t bound;
     bool stepped = layout_axis_has(&state->module->axes[axis].digits, LAYOUT_STEP);
-    return reduce->attributes.order == IR_ORDER_CANONICAL &&
+    return reduce->attributes.order == IR_ORDER_CANONICAL && state->axis[axis].shift == NULL &&
            (!stepped || expand_common_domain(sweep, axis, &found) == NULL) &&
            layout_extent_known(&state->module->extents, state->module->axes[axis].extent, &bound);
 }
@@ -156,7 +157,7 @@ static int filled_slots(const expand_axis *axis, int slots, int64_t rest) {
 }
 
 static void find_known(expand_axis *axis, int64_t bound, bool stepped) {
-    int slots = axis->slots, least = axis->cut ? smallest_slots(axis) : slots;
+    int slots = axis->slots, least = axis->cut ? smallest_slots(axis, 1) : slots;
     int64_t chunk = axis->chunk, at = bound / chunk * chunk;
     add_piece(axis, (expand_piece){.slots = slots, .chunk = chunk, .steps = bound / chunk});
     while (slots > least) {
@@ -181,7 +182,7 @@ static void find_known(expand_axis *axis, int64_t bound, bool stepped) {
 
 /* Of an axis without steps that may end anywhere: what the run has of these is full. */
 static void find_once(expand_axis *axis, int64_t bound) {
-    int least = smallest_slots(axis);
+    int least = smallest_slots(axis, 1);
     expand_piece piece = {.slots = least, .chunk = axis->chunk / (axis->slots / least), .steps = 1};
     for (; piece.first < bound / piece.chunk; piece.first++)
         add_piece(axis, piece);
@@ -193,16 +194,21 @@ static void find_pieces(expand_state *state, int i, bool limited) {
     const ir_axis *owner = &state->module->axes[i];
     bool stepped = layout_axis_has(&owner->digits, LAYOUT_STEP);
     int64_t bound;
-    axis->pieces = BASE_NEW_ARRAY(state->module->arena, expand_piece, axis->slots + 2);
+    axis->pieces = BASE_NEW_ARRAY(state->module->arena, expand_piece, axis->slots + 4);
     bool known = layout_extent_known(&state->module->extents, owner->extent, &bound);
-    if (known && !(axis->cut && limited)) {
+    if (axis->shift != NULL) {
+        axis->cut = axis->known = axis->cut && known && bound > 0 && !limited;
+        int64_t shifts = layout_axis_shifts(&owner->digits);
+        if (axis->known)
+            expand_shifted_pieces(axis, shifts, bound, smallest_slots(axis, shifts), stepped);
+    } else if (known && !(axis->cut && limited)) {
         axis->known = true;
         find_known(axis, bound, stepped);
     } else if (known && axis->cut && !stepped) {
         find_once(axis, bound);
     } else if (axis->cut) {
         axis->pieces[0] = (expand_piece){.slots = axis->slots, .chunk = axis->chunk};
-        int least = smallest_slots(axis);
+        int least = smallest_slots(axis, 1);
         axis->pieces[1] =
             (expand_piece){.slots = least, .chunk = axis->chunk / (axis->slots / least)};
         axis->piece_count = 2;
@@ -218,8 +224,7 @@ void expand_pieces(expand_state *state, const ir_region *mapped) {
     for (int i = 0; i < state->module->axis_count; i++) {
         expand_axis *axis = &state->axis[i];
         const ir_axis *owner = &state->module->axes[i];
-        axis->cut = axis->spread && !owner->is_program && axis->constant == 0 &&
-                    owner->digits.shift == NULL;
+        axis->cut = axis->spread && !owner->is_program && axis->constant == 0;
     }
     look_at_region(&search, mapped);
     for (int i = 0; i < state->module->axis_count; i++) {

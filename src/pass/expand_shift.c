@@ -7,8 +7,14 @@
  *     %s = floormod %row * %a, 4    the row begins so far past a border of vectors
  *
  * The element of a position is position - %s. In a guarded step only positions from %s on, and
- * below N + %s, have one. Points of rows are computed anew from programs, sizes and constants
- * (analysis/shift.h); equal ones are merged later.
+ * below N + %s, have one. Of a known N only the first chunk is guarded at its beginning, and those
+ * at their end that some row does not fill, of N + 3 positions:
+ *
+ *     N = 300, chunks of 128, V = 4     1 full; 0 from %s on; 2 below N + %s
+ *
+ * What every row fills comes first: it is the most, and no guard is asked before it is under way.
+ * Points of rows are computed anew from programs, sizes and constants (analysis/shift.h); equal
+ * ones are merged later.
  */
 #include "analysis/shift.h"
 #include "pass/expand_internal.h"
@@ -102,6 +108,59 @@ void expand_guard(expand_state *state, expand_place *place, int axis, ir_value *
     ir_value *first = ir_build_binary(b, IR_SUB, state->axis[axis].shift, before);
     place->count = ir_build_binary(b, IR_MINIMUM, left, chunk);
     place->first = ir_build_binary(b, IR_MAXIMUM, first, zero);
+}
+
+static void add_piece(expand_axis *axis, expand_piece piece, int64_t steps, bool stepped) {
+    piece.steps = stepped ? steps : 1;
+    for (int64_t i = 0; i < steps; i += piece.steps, piece.first += piece.steps)
+        axis->pieces[axis->piece_count++] = piece;
+}
+
+/* Slots that some lane fills with one of so many positions. */
+static int filled_slots(const expand_axis *axis, int slots, int64_t positions) {
+    while (slots % 2 == 0 &&
+           ir_affine_at(&axis->affine, (ir_position){.slot = slots / 2}) >= positions)
+        slots /= 2;
+    return slots;
+}
+
+void expand_shifted_pieces(expand_axis *axis, int64_t shifts, int64_t bound, int least,
+                           bool stepped) {
+    int64_t times = axis->slots / least, chunk = axis->chunk / times;
+    int64_t full = bound / axis->chunk, positions = bound + shifts - 1;
+    expand_piece whole = {.slots = axis->slots, .chunk = axis->chunk, .first = 1};
+    expand_piece part = {.slots = least, .chunk = chunk, .first = 1};
+    int64_t filled = bound / chunk, steps = (positions + chunk - 1) / chunk;
+    if (times > 1 && full > 1) {
+        add_piece(axis, whole, full - 1, stepped);
+        add_piece(axis, part, times - 1, stepped);
+        part.first = full * times;
+    }
+    add_piece(axis, part, filled - part.first, stepped);
+    part.first = 0;
+    part.begins = true;
+    part.ends = filled == 0;
+    add_piece(axis, part, 1, false);
+    part.begins = false;
+    part.ends = true;
+    for (part.first = filled > 0 ? filled : 1; part.first < steps; part.first++) {
+        part.slots = filled_slots(axis, least, positions - part.first * chunk);
+        add_piece(axis, part, 1, false);
+    }
+}
+
+void expand_guard_piece(expand_state *state, expand_place *place, int axis,
+                        const expand_piece *piece) {
+    ir_builder *b = &state->builder;
+    ir_value *shift = state->axis[axis].shift;
+    if (piece->begins)
+        place->first = shift;
+    if (!piece->ends)
+        return;
+    const layout_extent *extent = state->module->axes[axis].extent;
+    ir_value *positions = ir_build_binary(b, IR_ADD, ir_build_size(b, extent), shift);
+    ir_value *before = ir_build_integer(b, BASE_I64, piece->first * piece->chunk);
+    place->count = ir_build_binary(b, IR_SUB, positions, before);
 }
 
 void expand_shifted_steps(expand_state *state, int axis, ir_value *bound, expand_steps *whole,

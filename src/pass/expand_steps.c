@@ -3,7 +3,8 @@
  *     N known      each piece once: a loop, or straight-line code, the guarded chunk last
  *     N open       all slots, single chunks, the guarded one: three loops
  *     in registers, ending where the run says      single chunks, each once (expand_once.c)
- *     shifted      whole steps, then those at both ends
+ *     shifted, N known    those that every row fills, then those at both ends, each once
+ *     shifted, N open     whole steps, then those at both ends
  *
  * Where a piece has fewer slots than the one before, reductions fold what they have so far:
  *
@@ -161,8 +162,10 @@ static void sweep_piece_known(expand_sweep_state *s, expand_place *place, int de
     if (piece->rest > 0)
         place->count =
             expand_cluster_count(s->state, axis, ir_build_integer(b, BASE_I64, piece->rest));
+    if (piece->begins || piece->ends)
+        expand_guard_piece(s->state, place, axis, piece);
     expand_sweep_nest(s, place, depth + 1);
-    place->count = NULL;
+    place->count = place->first = NULL;
 }
 
 static void sweep_axis_known(expand_sweep_state *s, expand_place *place, int depth) {
@@ -260,7 +263,7 @@ void expand_sweep_axis(expand_sweep_state *s, expand_place *place, int depth) {
     const layout_extent *extent = state->module->axes[axis].extent;
     place->domain[axis] = domain;
     bool is_known = layout_extent_known(&state->module->extents, extent, &known);
-    if (state->axis[axis].shift != NULL && !(is_known && known == 0))
+    if (state->axis[axis].shift != NULL && !state->axis[axis].known && !(is_known && known == 0))
         sweep_axis_shifted(s, place, depth,
                            domain != NULL ? state->value[domain->number]
                                           : ir_build_size(&state->builder, extent));

@@ -113,25 +113,28 @@ ir_value *expand_count_bits(expand_state *state, const expand_place *place) {
     ir_builder *b = &state->builder;
     ir_value *element = expand_element(state, place->spread);
     element = ir_build_cast(b, element, BASE_I32, IR_ROUND_ZERO);
-    ir_value *count = ir_build_cast(b, place->count, BASE_I32, IR_ROUND_ZERO);
-    ir_value *bits = ir_build_binary(b, IR_LT, element, count);
+    ir_value *bits = NULL;
+    if (place->count != NULL) {
+        ir_value *count = ir_build_cast(b, place->count, BASE_I32, IR_ROUND_ZERO);
+        bits = ir_build_binary(b, IR_LT, element, count);
+    }
     if (place->first == NULL)
         return bits;
     ir_value *first = ir_build_cast(b, place->first, BASE_I32, IR_ROUND_ZERO);
-    return ir_build_binary(b, IR_AND, ir_build_binary(b, IR_LE, first, element), bits);
+    ir_value *behind = ir_build_binary(b, IR_LE, first, element);
+    return bits == NULL ? behind : ir_build_binary(b, IR_AND, behind, bits);
 }
 
 static ir_value *both(expand_state *state, ir_value *a, ir_value *b) {
     return a == NULL ? b : b == NULL ? a : ir_build_binary(&state->builder, IR_AND, a, b);
 }
 
-ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value *mapped) {
+ir_value *expand_inside_domains(expand_state *state, const expand_place *place,
+                                const ir_value *mapped) {
     ir_value *bits = NULL;
     for (int i = 0; i < mapped->type.rank; i++) {
         int axis = mapped->layout.axis[i];
         ir_value *domain = mapped->type.domain[i];
-        if (axis >= 0 && axis == place->spread && place->count != NULL)
-            bits = both(state, bits, expand_count_bits(state, place));
         if (domain != NULL && (axis < 0 || domain != place->domain[axis]))
             bits =
                 both(state, bits,
@@ -139,6 +142,18 @@ ir_value *expand_inside(expand_state *state, expand_place *place, const ir_value
                                      state->value[domain->number]));
     }
     return bits;
+}
+
+bool expand_is_guarded(const expand_place *place, const ir_value *mapped) {
+    bool guarded = false;
+    for (int i = 0; i < mapped->type.rank; i++)
+        guarded = guarded || mapped->layout.axis[i] == place->spread;
+    return guarded && place->spread >= 0 && (place->count != NULL || place->first != NULL);
+}
+
+ir_value *expand_inside(expand_state *state, const expand_place *place, const ir_value *mapped) {
+    ir_value *bits = expand_is_guarded(place, mapped) ? expand_count_bits(state, place) : NULL;
+    return both(state, bits, expand_inside_domains(state, place, mapped));
 }
 
 /* ---- kept values ---- */

@@ -18,12 +18,26 @@
  * lanes and slots add is a multiple of the pack, the base alone decides, alike in all threads.
  *
  * Where the module says so of the access (`align=16`, by its conditions) no address is looked at;
- * where it says `whole` too, the mask takes a pack or leaves it, and no slot goes on its own. */
+ * where it says `whole` too, the mask takes a pack or leaves it, and no slot goes on its own.
+ *
+ * What is looked at in a branch is waited for there, and the loads behind it with it. A masked pack
+ * of elements of which several share a word is therefore only loaded in its branch, and taken apart
+ * behind it; slots on their own are put together to a pack:
+ *
+ *     pack8 pack;
+ *     if (last < x_end) {
+ *         pack = *(const pack8 *)(x + (x_at + at));
+ *     } else {
+ *         const bf16 part = first < x_end ? x[x_at + at] : 0;
+ *         ...
+ *         pack = pack8{(u32)part | (u32)part2 << 16, ...};
+ *     }
+ *     const bf16 t_0 = (bf16)(pack.a); ... */
 #include "target/gpu_internal.h"
 
 #include <string.h>
 
-enum { PACK_BYTES = 16 };
+enum { PACK_BYTES = 16, WORD_BYTES = 4 };
 
 /* ---- which ---- */
 
@@ -129,22 +143,56 @@ static const char *space(const target_gpu_access *s) {
     return s->scratch ? spelling->scratch_space : spelling->tensor_space;
 }
 
+static const char *loaded_pack(const target_gpu_access *s, int first, const char *type) {
+    target_emitter *e = s->e;
+    const char *once = target_gpu_streams(s) ? target_emit_text(e, "load_once_%s(", type) : "*";
+    return target_emit_text(e, "%s(%sconst %s *)(%s + (%s))%s", once, space(s), type, s->pointer,
+                            target_gpu_offset(s, first), once[0] == '*' ? "" : ")");
+}
+
+static void take_apart(const target_gpu_access *s, int first, int pack, const char *name) {
+    for (int i = 0; i < pack; i++)
+        target_emit_line(s->e, "%s = %s;", target_emit_name(s->e, s->op->results[0], first + i),
+                         target_gpu_spelling_of(s->e)->pack_part(s->e, s->dtype, name, pack, i));
+}
+
 static void load_pack(const target_gpu_access *s, int first, int pack) {
     target_emitter *e = s->e;
-    const target_gpu_spelling *spelling = target_gpu_spelling_of(e);
-    const char *type = spelling->pack_type(e, s->dtype, pack), *name = target_emit_fresh(e, "pack");
-    const char *once = target_gpu_streams(s) ? target_emit_text(e, "load_once_%s(", type) : "*";
-    target_emit_line(e, "const %s %s = %s(%sconst %s *)(%s + (%s))%s;", type, name, once, space(s),
-                     type, s->pointer, target_gpu_offset(s, first), once[0] == '*' ? "" : ")");
-    for (int i = 0; i < pack; i++)
-        target_emit_line(e, "%s = %s;", target_emit_name(e, s->op->results[0], first + i),
-                         spelling->pack_part(e, s->dtype, name, pack, i));
+    const char *type = target_gpu_spelling_of(e)->pack_type(e, s->dtype, pack);
+    const char *name = target_emit_fresh(e, "pack");
+    target_emit_line(e, "const %s %s = %s;", type, name, loaded_pack(s, first, type));
+    take_apart(s, first, pack, name);
 }
 
 static void load_slots(const target_gpu_access *s, int first, int count) {
     for (int slot = first; slot < first + count; slot++)
         target_emit_line(s->e, "%s = %s;", target_emit_name(s->e, s->op->results[0], slot),
                          s->access->whole ? target_gpu_fill(s, slot) : target_gpu_loaded(s, slot));
+}
+
+/* A masked pack that is taken apart behind its branch. */
+static void load_masked(const target_gpu_access *s, int first, int pack) {
+    target_emitter *e = s->e;
+    const target_gpu_spelling *spelling = target_gpu_spelling_of(e);
+    const char *type = spelling->pack_type(e, s->dtype, pack), *parts[PACK_BYTES];
+    const char *name = target_emit_fresh(e, "pack");
+    target_emit_line(e, "%s %s;", type, name);
+    target_emit_line(e, "if (%s) {", mask_of(s, first, pack));
+    e->depth++;
+    target_emit_line(e, "%s = %s;", name, loaded_pack(s, first, type));
+    e->depth--;
+    target_emit_line(e, "} else {");
+    e->depth++;
+    for (int i = 0; i < pack; i++) {
+        parts[i] = target_emit_fresh(e, "part");
+        target_emit_line(e, "const %s %s = %s;", target_emit_type(e, s->op->results[0]), parts[i],
+                         s->access->whole ? target_gpu_fill(s, first + i)
+                                          : target_gpu_loaded(s, first + i));
+    }
+    target_emit_line(e, "%s = %s;", name, spelling->pack_of(e, s->dtype, pack, parts));
+    e->depth--;
+    target_emit_line(e, "}");
+    take_apart(s, first, pack, name);
 }
 
 static void store_pack(const target_gpu_access *s, int first, int pack) {
@@ -210,6 +258,13 @@ void target_gpu_load_packs(const target_gpu_access *access, int pack) {
         base_text_format(&names, "%s%s", slot > 0 ? ", " : "",
                          target_emit_name(s->e, result, slot));
     target_emit_line(s->e, "%s %s;", target_emit_type(s->e, result), names.bytes);
+    int64_t size = base_dtype_size(s->dtype);
+    bool apart = size < WORD_BYTES && s->dtype != BASE_BOOL &&
+                 s->access->mask_kind != IR_MASK_NONE && s->access->align >= pack * size;
+    for (int first = 0; apart && first < s->slots; first += pack)
+        load_masked(s, first, pack);
+    if (apart)
+        return;
     write_packs(s, pack, (pack_writer){load_pack, load_slots});
 }
 

@@ -222,6 +222,48 @@ def check_texts():
     case("steps_counted_wrongly", result.code == 3 and "[covers]" in result.err, result)
 
 
+def mutants(text):
+    """(label, text without one of the guards of a shifted row whose width is known)."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        found = re.search(r" mask=(%\d+|[^=]+ < %\d+)", line)
+        if found and re.search(r"load %x|store %y", line):
+            kind = "range" if "<" in found[0] else "bits"
+            yield f"{line.split()[0]}_{kind}", number, line.replace(found[0], "", 1)
+        found = re.search(r"= select (%\d+), (%\d+), (%\d+)", line)
+        if found:
+            yield "chosen", number, line.replace(found[0], f"= add {found[2]}, {found[3]}")
+        if re.search(r"= l[et] %\d+, %\d+ : bool", line):
+            other = line.replace("= le", "= lt") if "= le" in line else line.replace("= lt", "= le")
+            yield "compared", number, other
+        if re.search(r"= constant (128|256) : i64", line):
+            yield "moved", number, re.sub(r"constant (\d+)", lambda n: f"constant {int(n[1]) - 1}",
+                                          line)
+
+
+def check_guards():
+    """Chunks that every row fills have no guard, and each guard that there is is missed."""
+    plan, text = SCRATCH / "ends.plan", SCRATCH / "ends.ir"
+    words = ["examples/rmsnorm.croft", "N=389", "T=f32", *SM]
+    plan.write_text(edit(croft("plan", *words, "--plan", "row").out, "slot 4 | lane 32", "x.0", 389,
+                         False))
+    result = croft("emit", *words, "--plan", plan, "--level", "thread", "-o", text)
+    right = text.read_text()
+    loads = re.findall(r"load %x.* \+ lane.*", right)
+    case("chunks_that_every_row_fills_have_no_guard",
+         result.code == 0 and [" mask=" in load for load in loads] == [False, False, True, True]
+         and sum(" < " in load for load in loads) == 1, f"{loads}\n{result}")
+    count = 0
+    for kind, number, line in mutants(right):
+        lines = right.splitlines()
+        lines[number] = line
+        text.write_text("\n".join(lines) + "\n")
+        result = croft("check", text)
+        case(f"guard_{kind}_{count}_is_missed", result.code == 3, f"{line}\n{result}")
+        count += 1
+    case("guards_are_left_out", count > 7, count)
+
+
 def main():
     check_examples()
     check_parts()
@@ -230,6 +272,7 @@ def main():
     check_explained()
     check_refused()
     check_texts()
+    check_guards()
     command.finish()
 
 
