@@ -21,9 +21,10 @@ LEFT, TOP, RIGHT, BOTTOM = 62, 44, 150, 46
 class Drawing:
     """Elements in a frame with two scales; each scale maps a value to [0, 1]."""
 
-    def __init__(self, width, height, title):
+    def __init__(self, width, height, title, about):
         self.width, self.height, self.parts = width, height, []
-        self.text(LEFT, 18, title, size=14)
+        self.text(LEFT, 16, title, size=14)
+        self.text(LEFT, 33, about, size=12)
 
     def x(self, part):
         return LEFT + part * (self.width - LEFT - RIGHT)
@@ -111,8 +112,16 @@ def frame(drawing, across, across_ticks, along, along_ticks):
         drawing.text(LEFT - 7, y + 4, words, "end")
 
 
-def empty(title):
-    drawing = Drawing(480, 120, title)
+def bytes_ticks(least, greatest):
+    """Powers of two for an axis of bytes: every third, or all where there are few."""
+    powers = [2 ** e for e in range(int(math.log2(least)), int(math.log2(greatest)) + 2)
+              if least / 1.5 <= 2 ** e <= greatest * 1.5]
+    some = [size for size in powers if int(math.log2(size)) % 3 == 0]
+    return [(size, bytes_text(size)) for size in (some if len(some) > 1 else powers)]
+
+
+def empty(title, about):
+    drawing = Drawing(480, 120, title, about)
     drawing.text(LEFT, 70, "nothing measured")
     return drawing.svg()
 
@@ -159,9 +168,9 @@ def roofline(cases, table):
     phase = first_phase(table)
     entries = [entry for entry in table["entries"]
                if entry["phase"] == phase and entry["us"].get("croft")]
-    title = f"{table['environment']['device']}: bandwidth over bytes moved"
+    title, about = table["environment"]["device"], "bandwidth over bytes moved"
     if not entries:
-        return empty(title)
+        return empty(title, about)
     points = []  # (operator, bytes, rate, filled, words, unstable)
     for entry in entries:
         case = cases[entry["case"]]
@@ -177,11 +186,8 @@ def roofline(cases, table):
     rates = [point[2] for point in points] + [rate for line in roofs.values() for _, rate in line]
     across = Logarithm(min(sizes) / 1.5, max(sizes) * 1.5)
     along = Logarithm(min(rates) / 1.4, max(rates) * 1.4)
-    drawing = Drawing(860, 460, title)
-    exponents = range(int(math.log2(min(sizes))), int(math.log2(max(sizes))) + 1)
-    across_ticks = [(2.0 ** e, bytes_text(2 ** e)) for e in exponents
-                    if e % 3 == 0 and 2 ** e >= min(sizes)]
-    frame(drawing, across, across_ticks, along,
+    drawing = Drawing(860, 460, title, about)
+    frame(drawing, across, bytes_ticks(min(sizes), max(sizes)), along,
           [(value, plain(value)) for value in steps_125(min(rates) / 1.4, max(rates) * 1.4)])
     drawing.text(drawing.x(0.5), drawing.height - 8, "bytes read and written", "middle")
     drawing.text(14, drawing.y(0.5), "GB/s", "middle", turn=-90)
@@ -205,12 +211,12 @@ def roofline(cases, table):
 def speedup(cases, table):
     phase = first_phase(table)
     entries = [entry for entry in table["entries"] if entry["phase"] == phase]
-    title = f"{table['environment']['device']}: time of others / time of Croft, phase {phase}"
+    title, about = table["environment"]["device"], f"time of others / time of Croft, phase {phase}"
     others = [arm for entry in entries for arm in entry["ratios"] if is_further(arm)]
     peers = [peer for peer in dict.fromkeys([*PEER_COLOURS, *others])
              if any(entry["ratios"].get(peer) for entry in entries)]
     if not peers:
-        return empty(title)
+        return empty(title, about)
     order = sorted(entries, key=lambda entry: (
         list(PALETTE).index(operator_of(cases[entry["case"]]))
         if operator_of(cases[entry["case"]]) in PALETTE else 99,
@@ -220,7 +226,7 @@ def speedup(cases, table):
               if entry["ratios"].get(peer)]
     low, high = min(0.8, min(values) / 1.15), max(1.6, max(values) * 1.15)
     along = Logarithm(low, high)
-    drawing = Drawing(max(640, LEFT + RIGHT + 11 * len(order)), 460, title)
+    drawing = Drawing(max(640, LEFT + RIGHT + 11 * len(order)), 460, title, about)
 
     def across(index):
         return (index + 0.5) / len(order)

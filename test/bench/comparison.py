@@ -547,6 +547,18 @@ def plots():
         width, height = float(root.get("width")), float(root.get("height"))
         case(f"{name}_is_well_formed", len(titles) >= marks and len(texts) > 8 and all(
             0 <= number <= max(width, height) for number in numbers), len(titles))
+    about = shape_case("softmax", "17x257")
+    folder, _, _ = written([environment(device="cpu Intel(R) Xeon(R) Processor, 2 of 2 processors"),
+                            about, samples(about, RATIOS)])
+    for name in ("roofline.svg", "speedup.svg"):
+        root = xml.etree.ElementTree.fromstring((folder / name).read_text())
+        texts = [one for one in root.iter() if one.tag.endswith("text")]
+        # half an em for a letter, on average
+        ends = [float(one.get("x")) + len(one.text) * float(one.get("font-size")) / 2
+                for one in texts if one.get("text-anchor") == "start"]
+        case(f"titles_of_a_small_{name}_fit", max(ends) <= float(root.get("width")), ends)
+        case(f"a_single_case_of_{name}_has_ticks", name == "speedup.svg"
+             or any(one.text.endswith("KB") for one in texts), [one.text for one in texts])
     nothing = {"entries": [], "environment": table["environment"]}
     xml.etree.ElementTree.fromstring(plot.roofline({}, nothing))
     xml.etree.ElementTree.fromstring(plot.speedup({}, nothing))
