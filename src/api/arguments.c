@@ -47,6 +47,15 @@ static croft_status misuse_of(api_call *call, const char *name, const char *what
                       base_diagnostics_text(&call->diagnostics, "argument %.200s %s", name, what));
 }
 
+/* `f64`, or `f32, 2 lanes`. */
+static const char *element_text(api_call *call, const croft_tensor *tensor) {
+    const char *code = code_name(tensor->dtype_code);
+    if (tensor->dtype_lanes == 1)
+        return base_diagnostics_text(&call->diagnostics, "%s%d", code, tensor->dtype_bits);
+    return base_diagnostics_text(&call->diagnostics, "%s%d, %d lanes", code, tensor->dtype_bits,
+                                 tensor->dtype_lanes);
+}
+
 static croft_status read_tensor(api_call *call, const char *name, const croft_tensor *tensor,
                                 text_argument *text) {
     const char *missing = tensor == NULL                              ? "has no tensor"
@@ -58,9 +67,7 @@ static croft_status read_tensor(api_call *call, const char *name, const croft_te
     text->kind = TEXT_ARGUMENT_TENSOR;
     if (!dtype_of(tensor, &text->dtype))
         return api_refuse(call, "argument-value", name, "no kernel has elements of this type",
-                          base_diagnostics_text(&call->diagnostics, "%s%d, %d lanes",
-                                                code_name(tensor->dtype_code), tensor->dtype_bits,
-                                                tensor->dtype_lanes),
+                          element_text(call, tensor),
                           "f32, f16, bf16, i64, i32, u32, i8, u8 or bool");
     if (tensor->rank > IR_MAX_RANK)
         return api_refuse(call, "rank-mismatch", name, "too many axes",

@@ -76,7 +76,13 @@ static const text_argument **find_place(binder *b, const text_argument *argument
     return NULL;
 }
 
-static const char *describe_argument(const text_argument *argument) {
+static const char *number_text(binder *b, const text_argument *given) {
+    char number[40];
+    base_number_print(number, given->number);
+    return given->is_integer ? TEXT("%" PRId64, given->integer) : TEXT("%s", number);
+}
+
+static const char *describe_argument(binder *b, const text_argument *argument) {
     switch (argument->kind) {
     case TEXT_ARGUMENT_TENSOR:
         return "an array";
@@ -85,7 +91,7 @@ static const char *describe_argument(const text_argument *argument) {
     case TEXT_ARGUMENT_DTYPE:
         return "an element type";
     case TEXT_ARGUMENT_LAYOUT:
-        return "a layout";
+        return TEXT("`%.80s`", argument->layout); /* any text, until it is read as a layout */
     }
     return "";
 }
@@ -96,7 +102,7 @@ static void check_kind(binder *b, const text_argument **given, int wanted, const
         return;
     base_diagnostic *item =
         report(b, "argument-kind", at, TEXT("the argument `%s` is of the wrong kind", name->text));
-    item->found = describe_argument(*given);
+    item->found = describe_argument(b, *given);
     item->expected = expected;
     *given = NULL;
 }
@@ -255,9 +261,7 @@ static void check_scalar(binder *b, const text_parameter *parameter, const text_
     base_diagnostic *item =
         report(b, "argument-range", parameter->location,
                TEXT("the argument `%s` does not fit its type", parameter->name->text));
-    char number[40];
-    base_number_print(number, given->number);
-    item->found = given->is_integer ? TEXT("%" PRId64, given->integer) : TEXT("%s", number);
+    item->found = number_text(b, given);
     item->expected = dtype == BASE_BOOL ? "bool: 0 or 1" : base_dtype_name(dtype);
 }
 
@@ -281,7 +285,8 @@ static void bind_consts(binder *b) {
             *value = given->integer;
         else
             report(b, "argument-range", parameter->location,
-                   TEXT("the argument `%s` is not an integer", parameter->name->text));
+                   TEXT("the argument `%s` is not an integer", parameter->name->text))
+                ->found = number_text(b, given);
     }
 }
 
@@ -367,11 +372,9 @@ static void bind_sizes(binder *b) {
             bind_size(b, (int)s, given->integer, TEXT("%s=", size->name->text), size->location);
             continue;
         }
-        char number[40];
-        base_number_print(number, given->number);
         base_diagnostic *item = report(b, "argument-range", size->location,
                                        TEXT("`%s` is not a size", size->name->text));
-        item->found = given->is_integer ? TEXT("%" PRId64, given->integer) : TEXT("%s", number);
+        item->found = number_text(b, given);
         item->expected = "an integer of 0 or more";
     }
     for (int64_t i = 0; i < b->kernel->parameter_count; i++)

@@ -145,6 +145,11 @@ def check_named():
          and np.array_equal(norm(x, w, T=np.dtype("float32"), eps=1e-5), norm(x, w, T="f32")))
     refused("a_type_that_is_not_the_tensors", "dtype-conflict", lambda: norm(x, w, T="f16"))
     refused("unknown_names", "unknown-argument", lambda: norm(x, w, epsilon=1.0))
+    refused("a_text_as_a_number", "argument-kind", lambda: norm(x, w, eps="much"), "found: `much`")
+    split = croft.compile("kernel k(x: in f32[R, N], y: out f32[R, N], B: const = 2) {\n"
+                          "    program row: R, i: N step B\n"
+                          "    y[row, i : +B] = x[row, i : +B]\n}\n")
+    refused("a_fraction_as_a_constant", "argument-range", lambda: split(x, B=1.5), "found: 1.5")
     refused("huge_integers", "argument-range", lambda: norm(x, w, eps=2 ** 70), "eps")
     refused("what_is_no_number", "argument-kind", lambda: norm(x, w, eps=[1]), "list")
     case("tensors_by_name", np.array_equal(norm(x, w=w), norm(x, w))
@@ -256,7 +261,7 @@ def check_refusals(k, x):
     refused("another_type_of_output", "dtype-conflict", lambda: k(x, out=x.astype(np.float16)))
     refused("another_shape_of_output", "size-mismatch", lambda: k(x, out=np.empty_like(x[:2])))
     refused("outputs_that_meet", "tensor-overlap", lambda: k(x[:-1], out=x[1:]))
-    refused("types_it_has_not", "argument-value", lambda: k(x.astype(np.float64)))
+    refused("types_it_has_not", "argument-value", lambda: k(x.astype(np.float64)), "found: f64\n")
     misused("too_few_tensors", lambda: k(), "softmax takes as tensors: x")
     misused("too_many_tensors", lambda: k(x, x))
     misused("too_many_outputs", lambda: k(x, out=(x, x)), "has 1 outputs (y)")
