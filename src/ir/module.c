@@ -220,6 +220,24 @@ bool ir_op_shares_divisor(const ir_module *module, const ir_op *op) {
     return shared;
 }
 
+/* The greatest or least of all elements of `of`, or of those along an axis beside each of them. */
+static bool is_extreme(const ir_value *value, const ir_value *of, ir_monoid monoid) {
+    const ir_op *reduce = value->definer;
+    return reduce != NULL && reduce->opcode == IR_REDUCE && reduce->attributes.monoid == monoid &&
+           reduce->operands[0] == of &&
+           (value->type.rank == 0 || value->type.rank == of->type.rank);
+}
+
+bool ir_op_may_flush(const ir_op *op) {
+    if (op->opcode != IR_EXP)
+        return false;
+    const ir_op *difference = op->operands[0]->definer;
+    if (difference == NULL || difference->opcode != IR_SUB || difference->operand_count != 2)
+        return false;
+    const ir_value *left = difference->operands[0], *right = difference->operands[1];
+    return is_extreme(right, left, IR_MONOID_MAX) || is_extreme(left, right, IR_MONOID_MIN);
+}
+
 bool ir_value_is_tile(const ir_value *value) {
     return value->type.form == IR_FORM_TILE && value->type.rank > 0;
 }

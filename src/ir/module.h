@@ -357,6 +357,9 @@ ir_constant ir_zero_key_identity(ir_monoid monoid);
 /* A division by a number that several elements of the result share: by a scalar, or by a tile that
  * has one element along an axis where the dividend has more. A plan may say `reciprocal` of it. */
 bool ir_op_shares_divisor(const ir_module *module, const ir_op *op);
+/* exp of t less the greatest element of t, or of the least less t, in a tile program: its argument
+ * is at most 0 or NaN. A plan may say `flushed` of it. */
+bool ir_op_may_flush(const ir_op *op);
 
 /* A tile with axes; without any it is a scalar. */
 bool ir_value_is_tile(const ir_value *value);

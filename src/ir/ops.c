@@ -104,7 +104,8 @@ const char *ir_math_form_name(ir_math_form form) {
     static const char *const names[IR_MATH_FORM_COUNT] = {[IR_MATH_PORTABLE] = "portable",
                                                           [IR_MATH_NATIVE] = "native",
                                                           [IR_MATH_EXACT] = "exact",
-                                                          [IR_MATH_RECIPROCAL] = "reciprocal"};
+                                                          [IR_MATH_RECIPROCAL] = "reciprocal",
+                                                          [IR_MATH_FLUSHED] = "flushed"};
     return names[form];
 }
 
@@ -117,6 +118,19 @@ const ir_native *ir_native_find(ir_opcode opcode) {
         if (native_table[i].function == opcode || native_table[i].opcode == opcode)
             return &native_table[i];
     return NULL;
+}
+
+const ir_native *ir_math_form_bound(ir_opcode opcode, ir_math_form form) {
+    static const ir_native flushed_exp = {
+        .function = IR_EXP,
+        .opcode = IR_EXP,
+        .ulps = 2.0,
+        .flushed = true,
+        .doc = "the expansion for arguments that are at most 0",
+    };
+    if (form == IR_MATH_FLUSHED && opcode == IR_EXP)
+        return &flushed_exp;
+    return form == IR_MATH_NATIVE ? ir_native_find(opcode) : NULL;
 }
 
 ir_opcode ir_op_find(const char *text, size_t length) {

@@ -70,12 +70,15 @@ bool ir_op_is_math(ir_opcode opcode);
  * NATIVE      the target's own approximation, within ir/native.def
  * EXACT       correctly rounded division
  * RECIPROCAL  one reciprocal of a divisor that many elements share, and multiplications: within
- *             1.5 units of the last place (ir_divides_by_reciprocal) */
+ *             1.5 units of the last place (ir_divides_by_reciprocal)
+ * FLUSHED     exp of what is proved to be at most 0, or NaN (ir_op_may_flush): a shorter expansion,
+ *             the same on every target, whose results below 2^-126 may be 0 */
 typedef enum ir_math_form {
     IR_MATH_PORTABLE,
     IR_MATH_NATIVE,
     IR_MATH_EXACT,
     IR_MATH_RECIPROCAL,
+    IR_MATH_FLUSHED,
     IR_MATH_FORM_COUNT
 } ir_math_form;
 
@@ -92,6 +95,8 @@ typedef struct ir_native {
 /* Of a function or of its native op; NULL: there is none. */
 const ir_native *ir_native_find(ir_opcode opcode);
 const ir_native *ir_native_at(int index); /* NULL past the end */
+/* The bound of a form of a function; NULL: that of ir/math.def. */
+const ir_native *ir_math_form_bound(ir_opcode opcode, ir_math_form form);
 /* IR_OPCODE_COUNT when there is no such op. */
 ir_opcode ir_op_find(const char *text, size_t length);
 const char *ir_level_name(ir_level level);

@@ -231,6 +231,20 @@ static ir_value *expm1_of_negative(ir_builder *b, ir_value *y) {
     return ir_build_fma(b, n.power, q, binary_real(b, IR_SUB, n.power, 1.0));
 }
 
+/* exp(x) for x <= 0 = 2^n exp(r) with n = round(x / ln 2), |r| <= ln(2) / 2. The clamp lets n be
+ * -127, whose power is the float of an empty exponent field: 0. So results from x = -87.68 down are
+ * 0, those from there to 2^-126 are right, and one product and one term less than above do. */
+ir_value *ir_portable_flushed_exp(ir_builder *b, ir_value *x) {
+    ir_value *inside = at_least(b, x, -88.0);
+    rounded n = round_and_scale(b, inside, 0x1.715476p+0);                    /* 1 / ln 2 */
+    ir_value *r = ir_build_fma(b, n.integer, real(b, -0x1.62e43p-1), inside); /* ln 2, high */
+    r = ir_build_fma(b, n.integer, real(b, 0x1.05c61p-29), r);                /* and low part */
+    ir_value *p = polynomial(b, expm1_terms, COUNT(expm1_terms), r);
+    p = ir_build_fma(b, p, r, real(b, 1.0));
+    p = ir_build_fma(b, p, r, real(b, 1.0));
+    return mul(b, p, n.power);
+}
+
 /* tanh(|x|) = -m / (m + 2) with m = exp(-2|x|) - 1; it is 1 from |x| = 9.02 on. */
 static ir_value *expand_tanh(ir_builder *b, ir_value *x) {
     ir_value *a = at_most(b, ir_build_unary(b, IR_ABS, x), 10.0);

@@ -11,6 +11,9 @@
  * ir/math.def. */
 ir_value *ir_portable_math(ir_builder *builder, ir_opcode opcode, ir_value *x);
 
+/* The same of exp, for x that is at most 0 or NaN: results below 2^-126 may be 0. */
+ir_value *ir_portable_flushed_exp(ir_builder *builder, ir_value *x);
+
 /* A copy of a thread module in which every native op (ir/native.def) is the portable form of its
  * function; the module itself where it has none. Memory comes from the arena. */
 const ir_module *ir_portable_module(base_arena *arena, const ir_module *module);

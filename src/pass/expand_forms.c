@@ -2,6 +2,7 @@
  *
  *     %e = exp %t                        a polynomial (ir/portable_math.h)
  *     %e = exp %t form=native            %e = native_exp %t
+ *     %e = exp %t form=flushed           a shorter polynomial, for %t <= 0
  *     %q = div %e, %s                    %q = div %e, %s
  *     %q = div %e, %s form=reciprocal    %r = div 1, %s    %q = %e * %r, with a scale
  *
@@ -41,6 +42,8 @@ ir_value *expand_formed(ir_builder *b, const ir_op *op, ir_value *const *operand
         result = ir_build_unary(b, ir_native_find(op->opcode)->opcode, operands[0]);
     else if (op->attributes.form == IR_MATH_RECIPROCAL)
         result = build_quotient(b, operands[0], operands[1]);
+    else if (op->attributes.form == IR_MATH_FLUSHED)
+        return ir_portable_flushed_exp(b, operands[0]);
     else if (op->operand_count == 1)
         return ir_portable_math(b, op->opcode, operands[0]);
     else if (op->opcode == IR_DIV)

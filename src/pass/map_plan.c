@@ -170,7 +170,7 @@ static bool set_form(void *pointer, ir_op *op) {
     if (!op_is(setting->module, op, kind))
         return true;
     const ir_plan_line *line = ir_plan_find(setting->plan, kind, op->anchor);
-    bool said = line != NULL && (line->form == IR_MATH_NATIVE || line->form == IR_MATH_RECIPROCAL);
+    bool said = line != NULL && line->form != IR_MATH_EXACT;
     op->attributes.form = said ? line->form : IR_MATH_PORTABLE;
     return true;
 }

@@ -197,13 +197,19 @@ void map_check_form(map_state *state, const ir_op *op, const ir_plan_line *line)
     const char *word = ir_op_describe(op->opcode)->text;
     base_diagnostics *diagnostics = state->context->diagnostics;
     const machine *device = machine_find(state->context->plan->machine);
-    bool reciprocal = line->form == IR_MATH_RECIPROCAL;
-    if (line->form != IR_MATH_NATIVE && !reciprocal)
+    bool reciprocal = line->form == IR_MATH_RECIPROCAL, flushed = line->form == IR_MATH_FLUSHED;
+    if (line->form != IR_MATH_NATIVE && !reciprocal && !flushed)
         return;
     if (state->context->strict)
         map_fail(state, line->location, "plan-strict", ir_math_form_name(line->form),
                  reciprocal ? "exact" : "portable", "`strict` asks for one result on every target");
-    else if (reciprocal)
+    else if (flushed && !ir_op_may_flush(op))
+        map_fail(state, line->location, "plan-form", "flushed", "portable",
+                 base_diagnostics_text(diagnostics,
+                                       "the argument of %s is not the difference of a tile and its "
+                                       "own greatest element",
+                                       word));
+    else if (reciprocal || flushed)
         return;
     else if (ir_native_find(op->opcode) == NULL)
         map_fail(state, line->location, "plan-form", "native", "portable",

@@ -143,6 +143,8 @@ static bool visit_line(void *pointer, ir_op *op) {
     line->width = 1;
     line->form = kind == IR_PLAN_DIV ? IR_MATH_EXACT : IR_MATH_PORTABLE;
     copy_line(line, ir_plan_find(p->split->plan, kind, was));
+    if (line->form == IR_MATH_FLUSHED) /* the greatest element comes from another launch */
+        line->form = IR_MATH_PORTABLE;
     line->early = false; /* a part's loads are few, and launches were planned without */
     if (line->width > 1 && access)
         line->width = least_width(p, op, line->width);

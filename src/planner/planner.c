@@ -118,8 +118,11 @@ bool planner_has_reciprocals(const planner_state *state) {
 }
 
 static ir_math_form math_form(const planner_state *state, const ir_op *op) {
-    bool native = planner_is_native(state) && ir_native_find(op->opcode) != NULL;
-    return native ? IR_MATH_NATIVE : IR_MATH_PORTABLE;
+    if (planner_is_native(state) && ir_native_find(op->opcode) != NULL)
+        return IR_MATH_NATIVE;
+    bool whole = state->early == NULL || state->early->parts == 1;
+    bool flushes = whole && !state->strict && !state->machine->native_math;
+    return flushes && ir_op_may_flush(op) ? IR_MATH_FLUSHED : IR_MATH_PORTABLE;
 }
 
 static void write_access(const planner_state *state, const ir_op *op) {

@@ -33,11 +33,10 @@ void sim_run_math(sim_machine *machine, const ir_op *op) {
     sim_tile *to = sim_tile_begin(machine, op->results[0]);
     sim_operand a = sim_operand_of(machine, sim_tile_of(machine, op->operands[0]), to, 0);
     const sim_float_format *format = sim_float_format_of(to->dtype);
-    bool is_native = form_of(machine, op, IR_PLAN_MATH) == IR_MATH_NATIVE;
-    const ir_native *native = is_native ? ir_native_find(op->opcode) : NULL;
+    const ir_native *bound = ir_math_form_bound(op->opcode, form_of(machine, op, IR_PLAN_MATH));
     for (int64_t i = 0; i < to->count; i++)
         sim_tile_set_number(to, i,
-                            sim_number_math(format, op->opcode, native, sim_operand_number(&a, i)));
+                            sim_number_math(format, op->opcode, bound, sim_operand_number(&a, i)));
 }
 
 void sim_run_binary(sim_machine *machine, const ir_op *op) {

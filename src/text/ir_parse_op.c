@@ -272,6 +272,9 @@ static bool read_attribute_value(text_ir_parser *parser, draft *d, ir_attribute 
     case IR_ATTRIBUTE_ARRAY:
         return read_array(parser, &a->array);
     case IR_ATTRIBUTE_FORM:
+        a->form = IR_MATH_FLUSHED;
+        if (text_ir_lexer_accept(&parser->lexer, ir_math_form_name(IR_MATH_FLUSHED)))
+            return true;
         ok = read_choice(parser, ir_math_form_name(IR_MATH_NATIVE),
                          ir_math_form_name(IR_MATH_RECIPROCAL), &choice);
         a->form = choice == 1 ? IR_MATH_RECIPROCAL : IR_MATH_NATIVE;

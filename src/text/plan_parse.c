@@ -203,6 +203,9 @@ static bool read_form(parser *p, ir_plan_line *line, ir_math_form first, ir_math
 }
 
 static bool read_math(parser *p, ir_plan_line *line) {
+    line->form = IR_MATH_FLUSHED;
+    if (text_ir_lexer_accept(&p->lexer, ir_math_form_name(IR_MATH_FLUSHED)))
+        return true;
     return read_form(p, line, IR_MATH_PORTABLE, IR_MATH_NATIVE);
 }
 

@@ -41,6 +41,8 @@ static bool form_exists(const ir_module *module, const ir_op *op) {
         return ir_op_is_math(op->opcode) && ir_native_find(op->opcode) != NULL;
     if (form == IR_MATH_RECIPROCAL)
         return ir_op_shares_divisor(module, op);
+    if (form == IR_MATH_FLUSHED)
+        return module->level == IR_TILE ? ir_op_may_flush(op) : op->opcode == IR_EXP;
     return form == IR_MATH_PORTABLE;
 }
 
@@ -48,7 +50,8 @@ static void check_existence(verify_state *state, const ir_op *op) {
     if (!form_exists(state->module, op))
         verify_report(state, VERIFY_RECORDED_FORM, op,
                       "native of a function that has such a form, reciprocal of a division of "
-                      "elements by a number that they share",
+                      "elements by a number that they share, flushed of exp of a tile less its "
+                      "greatest element",
                       "`%s` has no form `%s`", ir_op_describe(op->opcode)->text,
                       ir_math_form_name(op->attributes.form));
 }

@@ -87,7 +87,8 @@ def portable(croft, path, plan, kernel, folder):
     if status:
         return words
     file = pathlib.Path(folder) / "portable.plan"
-    file.write_text(re.sub(r"^(div \S+ +)reciprocal$", r"\1exact", text, flags=re.MULTILINE))
+    text = re.sub(r"^(div \S+ +)reciprocal$", r"\1exact", text, flags=re.MULTILINE)
+    file.write_text(re.sub(r"^(math \S+ +)flushed$", r"\1portable", text, flags=re.MULTILINE))
     words[words.index("--plan") + 1] = str(file)
     return words
 

@@ -32,9 +32,6 @@ INLINE i32 shl_i32(i32 a, i32 b) {
 INLINE i32 shr_i32(i32 a, i32 b) {
     return a >> (b & 31);
 }
-INLINE f32 lesser_f32(f32 a, f32 b) {
-    return a < b ? a : b;
-}
 INLINE f32 greater_f32(f32 a, f32 b) {
     return a > b ? a : b;
 }
@@ -103,30 +100,27 @@ croft_log_softmax(__global const f32 *x, __global f32 *y, __global uchar *worksp
     const f32 max = max_lanes1;
     const f32 d = t - max;
     // examples/log_softmax.croft:6   y[row, :] = d - log(sum(exp(d)))
-    const f32 v11 = greater_f32((-104.0f), d);
-    const f32 v12 = lesser_f32(89.0f, v11);
-    const f32 v13 = fma_f32(v12, 0x1.715476p-1f, 0x1.8000fep+23f);
-    const f32 v14 = v13 - 0x1.8000fep+23f;
-    const i32 v15 = f32_as_i32(v13);
-    const i32 v16 = shl_i32(v15, 23);
-    const f32 v17 = i32_as_f32(v16);
-    const f32 v18 = fma_f32(v14, (-0x1.62e43p+0f), v12);
-    const f32 v19 = fma_f32(v14, 0x1.05c61p-28f, v18);
-    const f32 v20 = fma_f32(0x1.9baedap-13f, v19, 0x1.71bf66p-10f);
-    const f32 v21 = fma_f32(v20, v19, 0x1.1126dap-7f);
-    const f32 v22 = fma_f32(v21, v19, 0x1.5549eep-5f);
-    const f32 v23 = fma_f32(v22, v19, 0x1.555514p-3f);
-    const f32 v24 = fma_f32(v23, v19, 0x1.00000cp-1f);
-    const f32 v25 = fma_f32(v24, v19, 1.0f);
-    const f32 v26 = fma_f32(v25, v19, 1.0f);
-    const f32 v27 = v26 * v17;
-    const f32 v28 = v27 * v17;
-    const f32 v29 = v8 ? v28 : 0.0f;
-    const f32 v30 = 0.0f + v29;
-    ((__local f32 *)exchange2)[thread] = v30;
+    const f32 v11 = greater_f32((-88.0f), d);
+    const f32 v12 = fma_f32(v11, 0x1.715476p+0f, 0x1.8000fep+23f);
+    const f32 v13 = v12 - 0x1.8000fep+23f;
+    const i32 v14 = f32_as_i32(v12);
+    const i32 v15 = shl_i32(v14, 23);
+    const f32 v16 = i32_as_f32(v15);
+    const f32 v17 = fma_f32(v13, (-0x1.62e43p-1f), v11);
+    const f32 v18 = fma_f32(v13, 0x1.05c61p-29f, v17);
+    const f32 v19 = fma_f32(0x1.6b97a6p-10f, v18, 0x1.122538p-7f);
+    const f32 v20 = fma_f32(v19, v18, 0x1.5556f6p-5f);
+    const f32 v21 = fma_f32(v20, v18, 0x1.5554b4p-3f);
+    const f32 v22 = fma_f32(v21, v18, 0x1.fffffep-2f);
+    const f32 v23 = fma_f32(v22, v18, 1.0f);
+    const f32 v24 = fma_f32(v23, v18, 1.0f);
+    const f32 v25 = v24 * v16;
+    const f32 v26 = v8 ? v25 : 0.0f;
+    const f32 v27 = 0.0f + v26;
+    ((__local f32 *)exchange2)[thread] = v27;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     const f32 sum_other16 = ((__local f32 *)exchange2)[thread ^ 16];
-    const f32 sum_lanes16 = v30 + sum_other16;
+    const f32 sum_lanes16 = v27 + sum_other16;
     ((__local f32 *)exchange)[thread] = sum_lanes16;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     const f32 sum_other8 = ((__local f32 *)exchange)[thread ^ 8];
@@ -144,39 +138,39 @@ croft_log_softmax(__global const f32 *x, __global f32 *y, __global uchar *worksp
     const f32 sum_other1 = ((__local f32 *)exchange2)[thread ^ 1];
     const f32 sum_lanes1 = sum_lanes2 + sum_other1;
     const f32 sum = sum_lanes1;
-    const bool v31 = sum < 0x1p-126f;
-    const f32 v32 = sum * 0x1p+23f;
-    const f32 v33 = v31 ? v32 : sum;
-    const i32 v34 = f32_as_i32(v33);
-    const i32 v35 = sub_i32(v34, 1060439283);
-    const i32 v36 = shr_i32(v35, 23);
-    const i32 v37 = shl_i32(v36, 23);
-    const i32 v38 = sub_i32(v34, v37);
-    const f32 v39 = i32_as_f32(v38);
-    const i32 v40 = sub_i32(v36, 23);
-    const i32 v41 = v31 ? v40 : v36;
-    const f32 v42 = (f32)v41;
-    const f32 v43 = v39 - 1.0f;
-    const f32 v44 = fma_f32(0x1.65f0fp-4f, v43, (-0x1.2505acp-3f));
-    const f32 v45 = fma_f32(v44, v43, 0x1.317ca8p-3f);
-    const f32 v46 = fma_f32(v45, v43, (-0x1.535c2ap-3f));
-    const f32 v47 = fma_f32(v46, v43, 0x1.98d3ap-3f);
-    const f32 v48 = fma_f32(v47, v43, (-0x1.0004a8p-2f));
-    const f32 v49 = fma_f32(v48, v43, 0x1.5556fp-2f);
-    const f32 v50 = fma_f32(v49, v43, (-0x1.fffffap-2f));
-    const f32 v51 = v43 * v43;
-    const f32 v52 = fma_f32(v51, v50, v43);
-    const f32 v53 = fma_f32(v42, 0x1.62e43p-1f, v52);
-    const bool v54 = sum == 0.0f;
-    const f32 v55 = v54 ? (-as_float(0x7f800000)) : as_float(0x7fc00000);
-    const bool v56 = sum < as_float(0x7f800000);
-    const f32 v57 = v56 ? v53 : sum;
-    const bool v58 = 0.0f < sum;
-    const f32 v59 = v58 ? v57 : v55;
-    const f32 v60 = d - v59;
+    const bool v28 = sum < 0x1p-126f;
+    const f32 v29 = sum * 0x1p+23f;
+    const f32 v30 = v28 ? v29 : sum;
+    const i32 v31 = f32_as_i32(v30);
+    const i32 v32 = sub_i32(v31, 1060439283);
+    const i32 v33 = shr_i32(v32, 23);
+    const i32 v34 = shl_i32(v33, 23);
+    const i32 v35 = sub_i32(v31, v34);
+    const f32 v36 = i32_as_f32(v35);
+    const i32 v37 = sub_i32(v33, 23);
+    const i32 v38 = v28 ? v37 : v33;
+    const f32 v39 = (f32)v38;
+    const f32 v40 = v36 - 1.0f;
+    const f32 v41 = fma_f32(0x1.65f0fp-4f, v40, (-0x1.2505acp-3f));
+    const f32 v42 = fma_f32(v41, v40, 0x1.317ca8p-3f);
+    const f32 v43 = fma_f32(v42, v40, (-0x1.535c2ap-3f));
+    const f32 v44 = fma_f32(v43, v40, 0x1.98d3ap-3f);
+    const f32 v45 = fma_f32(v44, v40, (-0x1.0004a8p-2f));
+    const f32 v46 = fma_f32(v45, v40, 0x1.5556fp-2f);
+    const f32 v47 = fma_f32(v46, v40, (-0x1.fffffap-2f));
+    const f32 v48 = v40 * v40;
+    const f32 v49 = fma_f32(v48, v47, v40);
+    const f32 v50 = fma_f32(v39, 0x1.62e43p-1f, v49);
+    const bool v51 = sum == 0.0f;
+    const f32 v52 = v51 ? (-as_float(0x7f800000)) : as_float(0x7fc00000);
+    const bool v53 = sum < as_float(0x7f800000);
+    const f32 v54 = v53 ? v50 : sum;
+    const bool v55 = 0.0f < sum;
+    const f32 v56 = v55 ? v54 : v52;
+    const f32 v57 = d - v56;
     if (v5) {
-        if (lane < 31) y[lane + mul_i64(row, y_stride0)] = v60;
+        if (lane < 31) y[lane + mul_i64(row, y_stride0)] = v57;
     }
 }
 
-/* plan 4dfcdc4a077e1b89 */
+/* plan d3f34bbbc927a2a3 */
