@@ -13,6 +13,8 @@
 #include "planner/settle.h"
 
 enum {
+    CLUSTER_THREADS = 128, /* of a group of a cluster, at least */
+    MOST_BLOCKS = 8,       /* that every device with clusters can place */
     MOST_CHOICES = 64,
     USUAL_IN_PARTS = 128,
     PACKED_THREADS = 256,
@@ -322,6 +324,35 @@ static void look_at_parts(search_state *s) {
     }
 }
 
+/* ---- rows on clusters ---- */
+
+/* Whether the best so far reads its rows again, or keeps them in memory: several groups may hold
+ * what one cannot. */
+static bool reads_again(const search_state *s) {
+    cost_facts facts;
+    if (s->search->best < 0)
+        return false;
+    planner_facts_find(s->program, &s->search->candidates[s->search->best], &facts);
+    return facts.reread_bytes > 0 || facts.array_bytes > 0;
+}
+
+/* Rows in the registers of 2, 4 and 8 groups. */
+static void look_at_clusters(search_state *s) {
+    const machine *device = s->program->state->machine;
+    int64_t subgroup = device->subgroup, most = planner_vector_limit(device);
+    for (int64_t blocks = 2; blocks <= MOST_BLOCKS; blocks *= 2)
+        for (int64_t w = CLUSTER_THREADS; w <= device->lanes_limit; w *= 2)
+            for (int64_t v = 1; v <= most; v *= 2)
+                add_form(s, (planner_candidate){.lanes = subgroup,
+                                                .subgroups = w / subgroup,
+                                                .vector = v,
+                                                .unroll = 1,
+                                                .packed = 1,
+                                                .blocks = blocks,
+                                                .parts = 1});
+    price_forms(s);
+}
+
 /* ---- the search ---- */
 
 static void add_rows(search_state *s) {
@@ -361,6 +392,9 @@ planner_search *planner_search_run(planner_program *program, const planner_setti
     else if (setting->parts == 0 && setting->blocks <= 1 &&
              planner_parts_are_wanted(program, model))
         look_at_parts(&s);
+    if (program->state->machine->cluster_limit > 0 && planner_setting_is_free(setting) &&
+        model == COST_CUDA && s.search->is_time && reads_again(&s))
+        look_at_clusters(&s);
     if (s.search->best >= 0 && s.search->is_time)
         planner_settle(s.search, program, setting);
     return s.search;

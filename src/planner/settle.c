@@ -5,7 +5,8 @@
  *     71.0   512   4  slot                   4%: the same to the model, chunks in slots are better
  *     75.9   256   4  slot  standard        10%: taken
  *
- * 1. Rows are split into parts only if that saves a tenth of the best time of one launch.
+ * 1. Rows are split into parts only if that saves a tenth of the best time of one launch by single
+ *    groups, and are shared by clusters only if that does.
  * 2. Of that kind the standard plan is taken if it is within a tenth of the lowest price: its times
  *    were measured, the others' are estimates. Not where lanes are threads: there all kinds were.
  * 3. Else prices that differ by less than 4% are the same, and the simpler form of them is taken.
@@ -14,15 +15,22 @@
 
 /* Factors of the lowest price, below which the standard plan is taken, and prices are the same. */
 static const double STANDARD_PRICE = 1.1, STANDARD_OF_THREADS = 1, SAME_PRICE = 1.04;
-/* Factor of the best price of one launch, below which rows are split into parts. */
-static const double PARTS_PRICE = 0.9;
+
+typedef enum settle_kind { OF_GROUPS, OF_CLUSTERS, IN_PARTS, KINDS } settle_kind;
+
+/* Factors of the best price of single groups, below which rows are shared by clusters or split. */
+static const double kind_price[KINDS] = {[OF_GROUPS] = 1, [OF_CLUSTERS] = 0.9, [IN_PARTS] = 0.9};
 
 typedef struct settle_state {
     planner_search *search;
     const planner_program *program;
     const planner_setting *setting;
-    bool in_parts; /* candidates with several parts are eligible, else those of one launch */
+    settle_kind kind; /* candidates of this kind are eligible */
 } settle_state;
+
+static settle_kind kind_of(const planner_candidate *c) {
+    return c->parts > 1 ? IN_PARTS : c->blocks > 1 ? OF_CLUSTERS : OF_GROUPS;
+}
 
 static bool same_choice(const planner_candidate *a, const planner_candidate *b) {
     return a->lanes == b->lanes && a->subgroups == b->subgroups && a->vector == b->vector &&
@@ -38,7 +46,7 @@ static bool is_eligible(const settle_state *s, const planner_candidate *c) {
     const planner_setting *setting = s->setting;
     bool asked = setting->workers != 0 || setting->subgroups != 0;
     return c->priced && (asked || (c->subgroups & (c->subgroups - 1)) == 0) &&
-           (c->parts > 1) == s->in_parts;
+           kind_of(c) == s->kind;
 }
 
 /* The lowest price of the eligible candidates; -1: there are none. */
@@ -52,13 +60,21 @@ static double find_least(const settle_state *s) {
     return least;
 }
 
-/* Decides whether rows are split into parts, and returns the lowest price of that kind. */
-static double choose_parts(settle_state *s) {
-    double whole = find_least(s);
-    s->in_parts = true;
-    double parts = find_least(s);
-    s->in_parts = parts >= 0 && (whole < 0 || parts < whole * PARTS_PRICE);
-    return s->in_parts ? parts : whole;
+/* Decides what takes a row, and returns the lowest price of that kind. */
+static double choose_kind(settle_state *s) {
+    double least[KINDS];
+    for (int kind = 0; kind < KINDS; kind++) {
+        s->kind = (settle_kind)kind;
+        least[kind] = find_least(s);
+    }
+    s->kind = OF_GROUPS;
+    for (int kind = OF_CLUSTERS; kind < KINDS; kind++) {
+        double most = least[OF_GROUPS] < 0 ? least[kind] : least[OF_GROUPS] * kind_price[kind];
+        bool first = s->kind == OF_GROUPS;
+        if (least[kind] >= 0 && least[kind] <= most && (first || least[kind] < least[s->kind]))
+            s->kind = (settle_kind)kind;
+    }
+    return least[s->kind];
 }
 
 /* Of two whose prices are the same to the model: the one with its chunks in slots, then the one
@@ -71,8 +87,9 @@ static bool is_better(const planner_candidate *c, const planner_candidate *best)
 
 /* Whether it is the standard plan: of the whole row, or of each of as many parts. */
 static bool is_standard(const settle_state *s, const planner_candidate *c) {
-    planner_candidate standard = s->in_parts ? planner_candidate_standard_part(s->program, c->parts)
-                                             : planner_candidate_standard(s->program);
+    planner_candidate standard = s->kind == IN_PARTS
+                                     ? planner_candidate_standard_part(s->program, c->parts)
+                                     : planner_candidate_standard(s->program);
     return same_choice(c, &standard);
 }
 
@@ -91,7 +108,7 @@ static int64_t find_standard(const settle_state *s, double least) {
     int64_t standard = -1;
     for (int64_t i = 0; i < s->search->count; i++) {
         const planner_candidate *c = &candidates[i];
-        if (c->priced && (c->parts > 1) == s->in_parts && c->price <= most && is_standard(s, c) &&
+        if (c->priced && kind_of(c) == s->kind && c->price <= most && is_standard(s, c) &&
             (standard < 0 || is_better_standard(c, &candidates[standard], least)))
             standard = i;
     }
@@ -116,7 +133,7 @@ static int64_t find_best(const settle_state *s, double least) {
 void planner_settle(planner_search *search, const planner_program *program,
                     const planner_setting *setting) {
     settle_state s = {.search = search, .program = program, .setting = setting};
-    double least = choose_parts(&s);
+    double least = choose_kind(&s);
     int64_t standard = find_standard(&s, least);
     search->best = standard >= 0 ? standard : find_best(&s, least);
 }

@@ -176,9 +176,6 @@ static void cuda_head(const target_emitter *e, const char *entry, int threads, b
                      threads, entry);
     if (threads > e->module->lanes)
         base_text_format(out, "    if (threadIdx.x >= %d)\n        return;\n", e->module->lanes);
-    if (e->module->cluster > 1)
-        base_text_string(out, "    cluster_wait(); // then all have started, and their scratch is "
-                              "there\n");
 }
 
 static const char *cuda_follow(const machine *on) {

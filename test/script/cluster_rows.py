@@ -102,8 +102,10 @@ def compiles(label, words, outputs, file):
                    "--plan", file, "--target", "cuda")
     kernel = result.out.partition('extern "C"')[2]
     start, _, body = kernel.partition("    follow_launches();")
-    case(f"{label}_is_emitted", result.code == 0 and "    cluster_wait(); // then" in start
-         and "threadIdx" in start and "cluster_memory(" not in start and len(body) > 0, result)
+    begun = body.partition("    cluster_begun();")[0]
+    case(f"{label}_is_emitted", result.code == 0 and "threadIdx" in start
+         and ("cluster_memory(" in body) == ("    cluster_begins();" in begun)
+         and "cluster_memory(" not in start + begun.partition("cluster_begins")[0], result)
 
 
 def check(label, words, outputs, width, rows, elements, keep_steps=False, emitted=False):

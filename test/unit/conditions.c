@@ -144,6 +144,8 @@ static const char softmax[] = "kernel k(x: in f32[R, N], w: in f16[N], y: out f3
                               "    y[row, :] = t / sum(t)\n"
                               "}\n";
 
+/* By the standard row plan, whose accesses are as wide as they can be; by the fallback where there
+ * is none. */
 static void compile(const char *name, const char *text, int64_t width, const char *machine_name,
                     compile_request *request, compile_result *result) {
     static text_argument arguments[1];
@@ -160,8 +162,14 @@ static void compile(const char *name, const char *text, int64_t width, const cha
                                  .argument_count = width > 0 && open,
                                  .partial = true,
                                  .machine = machine_find(machine_name),
+                                 .family = PLANNER_ROW,
                                  .stage = COMPILE_TO_SOURCE};
     compile_run(request, result);
+    if (result->status == COMPILE_REJECTED) {
+        compile_free(result);
+        request->family = PLANNER_AUTOMATIC;
+        compile_run(request, result);
+    }
     if (result->status != COMPILE_OK)
         fail_msg("%s: %s", name, result->diagnostics.items[0].message);
 }

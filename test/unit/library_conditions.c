@@ -35,7 +35,7 @@ static void prepare_at(session *s, float *from, float *to) {
     matrix_set(&out, to, ROWS, WIDTH, WIDTH);
     in.tensor.device_type = out.tensor.device_type = CROFT_ON_CUDA;
     croft_dispatch_free(s->dispatch);
-    if (prepare_pair(s->kernel, &in, &out, &s->dispatch, &s->findings) != CROFT_OK)
+    if (prepare_pair_set(s->kernel, &in, &out, "v=4", &s->dispatch, &s->findings) != CROFT_OK)
         fail_msg("%s", croft_diagnostics_text(s->findings));
 }
 

@@ -49,10 +49,18 @@ static inline croft_status compile_text(croft_context *context, const char *text
     return croft_compile(context, &source, kernel, findings);
 }
 
+/* By a plan of this setting; NULL: any. */
+static inline croft_status prepare_pair_set(croft_kernel *kernel, const matrix *x, const matrix *y,
+                                            const char *set, croft_dispatch **dispatch,
+                                            croft_diagnostics **findings) {
+    const croft_argument arguments[] = {tensor_argument("x", x), tensor_argument("y", y)};
+    const croft_prepare_options options = {.size = sizeof options, .plan_set = set};
+    return croft_prepare(kernel, arguments, 2, &options, dispatch, findings);
+}
+
 static inline croft_status prepare_pair(croft_kernel *kernel, const matrix *x, const matrix *y,
                                         croft_dispatch **dispatch, croft_diagnostics **findings) {
-    const croft_argument arguments[] = {tensor_argument("x", x), tensor_argument("y", y)};
-    return croft_prepare(kernel, arguments, 2, NULL, dispatch, findings);
+    return prepare_pair_set(kernel, x, y, NULL, dispatch, findings);
 }
 
 /* Counts what is asked for and what is held. */

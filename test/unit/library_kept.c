@@ -148,7 +148,7 @@ static void a_call_that_would_be_refused_is_refused_when_its_kind_is_kept(void *
     close_function(&f);
 }
 
-/* On the pretended sm_90 each access is wide where tensors are aligned. */
+/* On the pretended sm_90, by a plan whose accesses are wide where tensors are aligned. */
 static void open_pretended(fixture *f) {
     *f = (fixture){0};
     croft_config config = {.size = sizeof config,
@@ -157,7 +157,9 @@ static void open_pretended(fixture *f) {
                            .cuda_nvrtc = CROFT_FAKE_CUDA};
     assert_int_equal(croft_context_create(&config, &f->context), CROFT_OK);
     assert_int_equal(compile_text(f->context, INCREMENT, &f->kernel, NULL), CROFT_OK);
-    assert_int_equal(croft_function_create(f->kernel, NULL, 0, NULL, &f->function, NULL), CROFT_OK);
+    const croft_prepare_options options = {.size = sizeof options, .plan_set = "v=4"};
+    assert_int_equal(croft_function_create(f->kernel, NULL, 0, &options, &f->function, NULL),
+                     CROFT_OK);
 }
 
 static void another_alignment_takes_another_variant(void **state) {
