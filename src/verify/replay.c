@@ -17,6 +17,7 @@ enum {
     LAST = 2,
     WRITES = 1 << 13,      /* twice as many as are remembered, .. */
     MORE_WRITES = 1 << 17, /* .. and where there is time: all groups of long rows */
+    MOST_BLOCKS = 16,
     ARRAY_WORDS = 1 << 16, /* of an array that is followed */
     HELD = 1 << 18         /* positions of one whose signatures are followed */
 };
@@ -29,6 +30,13 @@ bool replay_is_news(replay *r, const ir_op *op) {
         return false;
     r->reported[r->reported_count++] = op;
     return true;
+}
+
+void replay_turn(replay *r, int block) {
+    r->values = r->own_values[block];
+    r->arrays = r->own_arrays[block];
+    r->group = r->first_group + block;
+    r->run = r->first_run + block;
 }
 
 /* ---- control ---- */
@@ -50,28 +58,44 @@ static void pass_over(replay *r, const ir_region *region) {
 }
 
 static void forget_results(replay *r, const ir_op *op) {
-    for (int i = 0; i < op->result_count; i++) {
-        replay_clear(r, replay_of(r, op->results[i]));
-        replay_forget(r, replay_of(r, op->results[i]));
+    for (int b = r->last; b >= r->first; b--) {
+        replay_turn(r, b);
+        for (int i = 0; i < op->result_count; i++) {
+            replay_clear(r, replay_of(r, op->results[i]));
+            replay_forget(r, replay_of(r, op->results[i]));
+        }
+        for (int k = 0; k < op->region_count; k++)
+            pass_over(r, op->regions[k]);
     }
-    for (int k = 0; k < op->region_count; k++)
-        pass_over(r, op->regions[k]);
 }
+
+/* In all groups. */
+static void copy_values(replay *r, ir_value *const *to, ir_value *const *from, int count) {
+    for (int b = r->last; b >= r->first; b--) {
+        replay_turn(r, b);
+        for (int i = 0; i < count; i++)
+            replay_copy(r, replay_of(r, to[i]), replay_of(r, from[i]));
+    }
+}
+
+static void replay_op(replay *r, const ir_op *op);
 
 static void replay_iteration(replay *r, const ir_op *op, int64_t index) {
     const ir_region *body = op->regions[0];
     const ir_op *yield = ir_region_yield(body);
-    replay_value *counter = replay_of(r, body->arguments[0]);
-    replay_clear(r, counter);
-    replay_numbers(r, counter)[0] = index;
-    for (int i = 0; i < op->result_count; i++)
-        replay_copy(r, replay_of(r, body->arguments[1 + i]), replay_of(r, op->results[i]));
+    for (int b = r->first; b <= r->last; b++) {
+        replay_turn(r, b);
+        replay_value *counter = replay_of(r, body->arguments[0]);
+        replay_clear(r, counter);
+        replay_numbers(r, counter)[0] = index;
+    }
+    copy_values(r, body->arguments + 1, op->results, op->result_count);
     const uint64_t outer = r->iteration, words[2] = {outer, (uint64_t)index};
     r->iteration = base_hash_bytes(BASE_HASH_START, words, sizeof words);
     replay_region(r, body);
     r->iteration = outer;
-    for (int i = 0; i < op->result_count && i < yield->operand_count; i++)
-        replay_copy(r, replay_of(r, op->results[i]), replay_of(r, yield->operands[i]));
+    int count = op->result_count < yield->operand_count ? op->result_count : yield->operand_count;
+    copy_values(r, op->results, yield->operands, count);
 }
 
 /* Known whatever the data. */
@@ -80,14 +104,45 @@ static bool is_certain(const replay *r, const ir_value *value) {
     return r->signing && at.known && signature_is_constant(r->setting.table, at.mark);
 }
 
+/* One block after the other: their control is not alike, so that they do not wait for each other
+ * inside. */
+static void replay_apart(replay *r, const ir_op *op) {
+    const int first = r->first, last = r->last;
+    for (int b = first; b <= last; b++) {
+        r->first = r->last = b;
+        replay_op(r, op);
+    }
+    r->first = first;
+    r->last = last;
+}
+
+/* The bounds of a loop; false where they are not known. *alike: they are, or not, in all groups,
+ * and the same. */
+static bool read_bounds(replay *r, const ir_op *op, int64_t bound[3], bool *alike) {
+    bool before = true;
+    *alike = true;
+    for (int b = r->last; b >= r->first; b--) {
+        bool known = true;
+        replay_turn(r, b);
+        for (int i = 0; i < 3; i++) {
+            const replay_value *value = replay_of(r, op->operands[i]);
+            signature_value at = replay_at(r, value, 0);
+            known = known && (r->signing ? signature_is_modelled(&at) : value->known);
+            *alike = *alike && (b == r->last || at.number == bound[i]);
+            bound[i] = at.number;
+        }
+        *alike = *alike && (b == r->last || known == before);
+        before = known;
+    }
+    return before;
+}
+
 static void replay_for(replay *r, const ir_op *op) {
     int64_t bound[3] = {0}, span = 0;
-    bool known = true;
-    for (int i = 0; i < 3; i++) {
-        const replay_value *value = replay_of(r, op->operands[i]);
-        signature_value at = replay_at(r, value, 0);
-        known = known && (r->signing ? signature_is_modelled(&at) : value->known);
-        bound[i] = at.number;
+    bool alike, known = read_bounds(r, op, bound, &alike);
+    if (!alike) {
+        replay_apart(r, op);
+        return;
     }
     const int64_t lo = bound[0], hi = bound[1], step = bound[2];
     /* kernels prove their steps to be positive whatever the data: so are they in the model */
@@ -100,12 +155,13 @@ static void replay_for(replay *r, const ir_op *op) {
         forget_results(r, op);
         return;
     }
-    for (int i = 0; i < op->result_count; i++)
-        replay_copy(r, replay_of(r, op->results[i]), replay_of(r, op->operands[3 + i]));
+    copy_values(r, op->results, op->operands + 3, op->result_count);
     int64_t trips = span > 0 ? (span - 1) / step + 1 : 0;
     bool whole = r->signing || trips <= SHORT;
-    if (!whole)
+    for (int b = r->last; b >= r->first && !whole; b--) {
+        replay_turn(r, b);
         pass_over(r, op->regions[0]);
+    }
     for (int64_t i = 0; i < trips && r->work > 0; i++) {
         if (!whole && i == FIRST)
             i = trips - LAST;
@@ -113,11 +169,30 @@ static void replay_for(replay *r, const ir_op *op) {
     }
 }
 
+/* The side of a branch; false where it is not known. *alike: as of bounds. */
+static bool read_side(replay *r, const ir_op *op, bool *first, bool *alike) {
+    bool before = false, taken = false;
+    *alike = true;
+    for (int b = r->last; b >= r->first; b--) {
+        replay_turn(r, b);
+        const replay_value *condition = replay_of(r, op->operands[0]);
+        *first = condition->known && replay_number(condition, 0) != 0;
+        bool chosen =
+            condition->known ||
+            (r->signing && signature_side(&r->setting, replay_at(r, condition, 0), first));
+        *alike = *alike && (b == r->last || (chosen == before && *first == taken));
+        before = chosen;
+        taken = *first;
+    }
+    return before;
+}
+
 static void replay_if(replay *r, const ir_op *op) {
-    const replay_value *condition = replay_of(r, op->operands[0]);
-    bool first = condition->known && replay_number(condition, 0) != 0;
-    bool chosen = condition->known ||
-                  (r->signing && signature_side(&r->setting, replay_at(r, condition, 0), &first));
+    bool first = false, alike, chosen = read_side(r, op, &first, &alike);
+    if (!alike) {
+        replay_apart(r, op);
+        return;
+    }
     if (!chosen) {
         forget_results(r, op);
         return;
@@ -125,8 +200,8 @@ static void replay_if(replay *r, const ir_op *op) {
     const ir_region *side = op->regions[first ? 0 : 1];
     replay_region(r, side);
     const ir_op *yield = ir_region_yield(side);
-    for (int i = 0; i < op->result_count && i < yield->operand_count; i++)
-        replay_copy(r, replay_of(r, op->results[i]), replay_of(r, yield->operands[i]));
+    int count = op->result_count < yield->operand_count ? op->result_count : yield->operand_count;
+    copy_values(r, op->results, yield->operands, count);
 }
 
 static void start_held(replay *r, const ir_op *op, replay_array *array) {
@@ -158,12 +233,8 @@ static void start_array(replay *r, const ir_op *op) {
     start_held(r, op, array);
 }
 
-static void replay_op(replay *r, const ir_op *op) {
-    if (op->opcode == IR_FOR)
-        replay_for(r, op);
-    else if (op->opcode == IR_IF)
-        replay_if(r, op);
-    else if (op->opcode == IR_LOAD)
+static void replay_plain(replay *r, const ir_op *op) {
+    if (op->opcode == IR_LOAD)
         replay_load(r, op);
     else if (op->opcode == IR_STORE)
         replay_store(r, op);
@@ -183,6 +254,17 @@ static void replay_op(replay *r, const ir_op *op) {
         replay_select(r, op);
     else if (op->result_count == 1)
         replay_compute(r, op);
+}
+
+static void replay_op(replay *r, const ir_op *op) {
+    if (op->opcode == IR_FOR)
+        replay_for(r, op);
+    else if (op->opcode == IR_IF)
+        replay_if(r, op);
+    for (int b = r->last; b >= r->first && op->region_count == 0; b--) {
+        replay_turn(r, b);
+        replay_plain(r, op);
+    }
 }
 
 void replay_region(replay *r, const ir_region *region) {
@@ -225,7 +307,26 @@ static bool start_value(replay *r, const ir_value *value) {
     return true;
 }
 
-/* False when a lane has more slots than are followed. */
+/* Values and arrays of every group of a cluster. False when a lane has more slots than are
+ * followed. */
+static bool start_values(replay *r, const ir_region *region);
+
+static bool start_blocks(replay *r) {
+    const ir_module *module = r->state->module;
+    r->blocks = module->cluster > 1 ? module->cluster : 1;
+    r->last = r->blocks - 1;
+    r->own_values = BASE_NEW_ARRAY(r->arena, replay_value *, r->blocks);
+    r->own_arrays = BASE_NEW_ARRAY(r->arena, replay_array *, r->blocks);
+    for (int b = r->blocks - 1; b >= 0; b--) {
+        r->own_values[b] = BASE_NEW_ARRAY(r->arena, replay_value, module->next_value);
+        r->own_arrays[b] = BASE_NEW_ARRAY(r->arena, replay_array, module->next_value);
+        replay_turn(r, b);
+        if (!start_values(r, &module->body))
+            return false;
+    }
+    return true;
+}
+
 static bool start_values(replay *r, const ir_region *region) {
     for (int i = 0; i < region->argument_count; i++)
         if (!start_value(r, region->arguments[i]))
@@ -249,14 +350,12 @@ void verify_replay(verify_state *state) {
                 .carry = state->carry};
     if (!module_is_formed(state, &module->body))
         return;
-    r.values = BASE_NEW_ARRAY(r.arena, replay_value, module->next_value);
-    r.arrays = BASE_NEW_ARRAY(r.arena, replay_array, module->next_value);
     r.tensors = BASE_NEW_ARRAY(r.arena, replay_tensor, module->parameter_count + 1);
     r.owners = BASE_NEW_ARRAY(r.arena, replay_owner_room, module->parameter_count + 1);
     r.sizes = BASE_NEW_ARRAY(r.arena, int64_t, module->extents.symbol_count + 1);
     r.write_capacity = state->effort == VERIFY_USUAL ? WRITES : MORE_WRITES;
     r.writes = BASE_NEW_ARRAY(r.arena, uint64_t, r.write_capacity);
-    if (module->lanes < 1 || !start_values(&r, &module->body))
+    if (module->lanes < 1 || module->cluster > MOST_BLOCKS || !start_blocks(&r))
         return;
     replay_rows_begin(&r);
     r.setting = (signature_setting){.table = signature_table_create(r.arena),

@@ -11,7 +11,11 @@
  *     %u = select %inside, %t, %zero              ... stand-in 0 from lane 5 on
  *     %s = add %acc, %u                           an element, in every lane
  *
- * A position is lane * slots + slot; a uniform has one. */
+ * A position is lane * slots + slot; a uniform has one.
+ *
+ * The groups of a cluster are replayed together, each op in all of them before the next one, so
+ * that what one puts into another's scratch is there when it is got. They have values and arrays of
+ * their own, and one of them its turn; loops and branches they go through alike. */
 #ifndef VERIFY_REPLAY_INTERNAL_H
 #define VERIFY_REPLAY_INTERNAL_H
 
@@ -82,8 +86,12 @@ typedef struct replay {
     verify_state *state;
     base_arena *arena;
     int lanes;
-    replay_value *values; /* by number */
-    replay_array *arrays; /* by number */
+    int blocks;      /* groups of a cluster, replayed op by op side by side; 1: no cluster */
+    int first, last; /* those of them that are replayed now */
+    replay_value **own_values; /* by block, by number */
+    replay_array **own_arrays;
+    replay_value *values; /* of the block whose turn it is, by number */
+    replay_array *arrays; /* the same */
     const int8_t *carry;  /* by number: 1 + the operand of a joining op that is its carry, else 0 */
     replay_tensor *tensors;           /* by parameter */
     struct replay_owner_room *owners; /* by parameter: of rounds before */
@@ -91,10 +99,11 @@ typedef struct replay {
     int64_t write_count, write_capacity;
     uint64_t iteration; /* the indices of all loops around, hashed */
     int64_t *sizes;
+    int64_t first_group; /* of the cluster */
     int64_t group, loaded;
     int64_t extents[REPLAY_EXTENTS]; /* those of tensors, each once */
     int extent_count;
-    int32_t run; /* groups replayed */
+    int32_t run, first_run; /* groups replayed; when the cluster began */
     const ir_value *when;
     int64_t work;        /* that is left; 0: nothing is said any more */
     bool signing;        /* signatures are computed, and loops run whole */
@@ -122,6 +131,8 @@ static inline bool replay_bit(const uint64_t *bits, int64_t at) {
 }
 
 /* ---- replay.c ---- */
+/* The values, arrays and group number are those of this block from now on. */
+void replay_turn(replay *r, int block);
 void replay_region(replay *r, const ir_region *region);
 
 /* ---- replay_round.c ---- */

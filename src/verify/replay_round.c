@@ -72,7 +72,7 @@ static bool run_tile(replay *r) {
     replay_programs at;
     int64_t programs[IR_MAX_PROGRAMS] = {0};
     int32_t writer = 0;
-    if (!replay_programs_first(&at, r, r->group))
+    if (!replay_programs_first(&at, r, r->first_group / r->blocks))
         return false;
     int64_t work = *r->tile_work, count = replay_programs_count(&at);
     for (int64_t i = 0; i < count; i++) {
@@ -91,16 +91,16 @@ static void start_signing(replay *r) {
     r->setting.models = r->state->effort == VERIFY_EXHAUSTIVE;
     if (r->setting.models) /* what one round takes says nothing about others */
         r->group_work = r->group_tile_work = 0;
-    /* groups of a cluster share the work of a program: that is not followed */
-    r->signing = module->implements != NULL && module->cluster <= 1 &&
-                 r->signed_work > r->group_work && *r->tile_work > r->group_tile_work;
+    r->signing = module->implements != NULL && r->signed_work > r->group_work &&
+                 *r->tile_work > r->group_tile_work;
 }
 
 /* ---- groups ---- */
-/* Names and what is stored are of one group, as no order of groups is promised. */
+/* Names and what is stored are of one group, or one cluster, as no order of them is promised. */
 static void replay_group(replay *r, int64_t group) {
     const int parameters = r->state->module->parameter_count;
-    r->group = group;
+    r->first_group = group * r->blocks;
+    replay_turn(r, 0);
     for (int i = 0; i < parameters; i++)
         r->tensors[i].maybe = false;
     int64_t work = r->work, tile_work = *r->tile_work;
@@ -112,7 +112,7 @@ static void replay_group(replay *r, int64_t group) {
     signature_table_count_constants(r->setting.table, true);
     signature_memory_reserve(&r->stored, r->wanted.count);
     replay_region(r, &r->state->module->body);
-    r->run++;
+    r->first_run += r->blocks;
     if (r->signing && r->work > 0 && r->state->broken == 0)
         signature_compare(r->state, &r->setting, &r->wanted, &r->stored);
     if (r->signing && work - r->work > r->group_work)
@@ -121,8 +121,9 @@ static void replay_group(replay *r, int64_t group) {
         r->group_tile_work = tile_work - *r->tile_work;
 }
 
-/* The first and the last group, then others; fewer where signatures take too long. */
+/* The first and the last group, or cluster, then others; fewer where signatures take too long. */
 static void replay_groups(replay *r, int64_t groups) {
+    groups /= r->blocks;
     const int64_t chosen[GROUPS] = {0, groups - 1, groups / 3, 1};
     for (int g = 0; g < GROUPS && g < groups && r->work > 0; g++) {
         if (g > 0 && r->signing && (r->work < r->group_work || *r->tile_work < r->group_tile_work))
@@ -211,7 +212,7 @@ void replay_rounds(replay *r) {
     find_programs(r);
     r->unsigned_work = WORK;
     int64_t times = more_times[effort];
-    int64_t wider = r->positions / USUAL_POSITIONS;
+    int64_t wider = r->positions * r->blocks / USUAL_POSITIONS;
     times *= wider < 1 ? 1 : wider < WIDEST ? wider : WIDEST;
     r->signed_work = SIGNED_WORK * times;
     if (module->implements != NULL)

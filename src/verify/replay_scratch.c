@@ -34,8 +34,20 @@ static const int64_t *cells_of(replay *r, const ir_op *op, const replay_array *a
                                int slots) {
     const ir_access *access = op->attributes.access;
     const replay_tensor cells = {.extent = {array->cells}};
-    bool followed = access->rank == 1 && access->block <= 0 && array->words > 0 && !array->maybe;
+    bool followed = access->rank == 1 && array->words > 0 && !array->maybe;
     return followed ? replay_cells(r, op, &cells, positions, slots) : NULL;
+}
+
+/* The array of the access, in its own group or in another one; NULL: nothing says in which, and it
+ * may be any. */
+static replay_array *array_of(replay *r, const ir_op *op) {
+    const ir_value *array = op->operands[0];
+    int operand = op->attributes.access->block;
+    if (operand <= 0)
+        return replay_array_of(r, array);
+    const replay_value *block = replay_of(r, op->operands[operand]);
+    int64_t number = block->known ? replay_number(block, 0) : -1;
+    return number >= 0 && number < r->blocks ? &r->own_arrays[number][array->number] : NULL;
 }
 
 /* A finding, where an index is known. */
@@ -47,12 +59,16 @@ static void report_outside(replay *r, const ir_op *op, const replay_array *array
 }
 
 void replay_put(replay *r, const ir_op *op) {
-    replay_array *array = replay_array_of(r, op->operands[0]);
+    replay_array *array = array_of(r, op);
     const ir_value *stored = ir_op_stored(op);
     const replay_value *value = replay_of(r, stored);
     int slots = ir_type_slot_count(&stored->type);
     uint64_t active[REPLAY_WORDS];
     r->work -= 4 + 2 * value->positions;
+    for (int b = 0; b < r->blocks && array == NULL; b++)
+        r->own_arrays[b][op->operands[0]->number].maybe = true;
+    if (array == NULL)
+        return;
     if (array->words == 0 || !replay_active(r, op, value->positions, active)) {
         array->maybe = true;
         return;
@@ -84,12 +100,16 @@ static signature_value fill_of(const replay *r, const ir_op *op, int position) {
 }
 
 void replay_get(replay *r, const ir_op *op) {
-    replay_array *array = replay_array_of(r, op->operands[0]);
+    replay_array *array = array_of(r, op);
     replay_value *result = replay_of(r, op->results[0]);
     int slots = ir_type_slot_count(&op->results[0]->type);
     uint64_t active[REPLAY_WORDS];
     replay_clear(r, result);
     r->work -= 4 + 2 * result->positions;
+    if (array == NULL) {
+        replay_forget(r, result);
+        return;
+    }
     bool decided = replay_active(r, op, result->positions, active);
     bool real = base_dtype_is_float(op->results[0]->type.dtype), followed = decided;
     const int64_t *cells = cells_of(r, op, array, result->positions, slots);

@@ -114,14 +114,16 @@ static int64_t small_size(const ir_module *module, uint64_t random) {
     return kind > 1 || known < 2 || known > MOST ? few : known - kind;
 }
 
-/* The most elements of an axis that one subgroup has of a step; 0: a team is one subgroup. */
+/* The most elements of an axis that one subgroup, or group of a cluster, has of a step; 0: a team
+ * is one subgroup. */
 static int64_t elements_of_subgroup(const ir_module *module) {
     int64_t most = 0;
     for (int i = 0; i < module->axis_count; i++) {
         const layout_axis *digits = &module->axes[i].digits;
         for (int k = 0; k < digits->count && !module->axes[i].is_program; k++) {
             int64_t weight = layout_axis_digit_weight(digits, k);
-            if (digits->digits[k].holder == LAYOUT_SUBGROUP && weight > most)
+            layout_holder holder = digits->digits[k].holder;
+            if ((holder == LAYOUT_SUBGROUP || holder == LAYOUT_BLOCK) && weight > most)
                 most = weight;
         }
     }

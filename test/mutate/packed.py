@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Mutants of thread modules whose programs share a team, or whose groups walk over programs: none
-may survive.
+"""Mutants of thread modules whose programs share a team, whose groups walk over programs, or whose
+groups of a cluster share a program: none may survive.
 
     packed.py [--seed 1] [--every 5] [--mutate build/test/mutate]
 
 tier: check check-long
 builds: release
 
-What run.py does with the planner's plans, here with rows that share a subgroup, a group, or both:
-a program's index, the lanes of a reduction, the cells of its partial results, the sync, the mask
-of programs that are replayed. With TIER=check-long every place of each, else every fifth.
+What run.py does with the planner's plans, here with rows that share a subgroup, a group, or both,
+and with groups that share a row: a program's index, the lanes of a reduction, the cells of its
+partial results and whose they are, the sync, the mask of programs that are replayed. With
+TIER=check-long every place of each, else every fifth.
 """
 import argparse
 import os
@@ -32,7 +33,10 @@ PACKINGS = [("lane 8 | group *", "slot 2 | lane 4 | step *"),
             ("lane 2 | subgroup 2 | group *", "lane 4 | slot 2 | step *"),
             ("subgroup 2 | group *", "slot 2 | lane 4 | slot 3 | step *"),
             ("group 3 | step *", "slot 2 | lane 4 | subgroup 2 | step *"),
-            ("subgroup 2 | group 2 | step *", "slot 2 | lane 8 | step *")]
+            ("subgroup 2 | group 2 | step *", "slot 2 | lane 8 | step *"),
+            ("group *", "slot 2 | lane 4 | block 2 | step *"),
+            ("group *", "slot 2 | lane 4 | subgroup 2 | block 4 | step *"),
+            ("group 2 | step *", "lane 8 | block 2 | slot 2 | step *")]
 KERNELS = ["softmax", "layernorm", "cross_entropy", "rmsnorm_quant"]
 
 
