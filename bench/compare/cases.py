@@ -15,7 +15,7 @@ from . import transposes
 from .gates import COHORTS
 
 TYPE_BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8, "i8": 1, "u8": 1, "i16": 2, "i32": 4,
-              "i64": 8, "bool": 1}
+              "u32": 4, "i64": 8, "bool": 1}
 # Whole tensors read and written, and bytes written for each row alone where that is its output.
 MOVED = {"sum": (1, 0), "softmax": (1, 1), "rmsnorm": (1, 1), "layernorm": (1, 1),
          "residual_layernorm": (2, 1), "cross_entropy": (1, 0)}
@@ -105,9 +105,25 @@ class Case:
                 "footprint": self.footprint, "judged": self.judged, "stratum": self.stratum}
 
 
+class BadCase(ValueError):
+    """A case that is asked for and cannot be; the text says why."""
+
+
 def axes_of(shape):
     """The sizes of a shape as it is written: 1024x4096."""
-    return tuple(map(int, shape.split("x")))
+    words = shape.split("x")
+    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
+        raise BadCase(f"{shape!r} is no shape like 1024x4096")
+    return tuple(map(int, words))
+
+
+def known(words, names, what):
+    """The words of an option with commas, each one of the names."""
+    found = words.split(",")
+    for word in found:
+        if word not in names:
+            raise BadCase(f"{what} {word!r} is none of {', '.join(names)}")
+    return found
 
 
 def row_case(operator, dtype, shape, moved=None, file=None):

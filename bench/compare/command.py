@@ -10,6 +10,7 @@ import sys
 import time
 
 from . import cases, measuring, raw
+from .kernel_file import BadKernel
 
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 ROOT = BENCH.parent
@@ -77,8 +78,12 @@ def parse(arguments):
         if options.file:
             parser.error(f"the tier {options.tier} has a file of its own")
         options.file, options.peer = TIER_FILES[options.tier]
-    if options.plant and not 1 < options.plant <= 2:
+    if options.plant is not None and not 1 < options.plant <= 2:
         parser.error("--plant takes a factor above 1, up to 2")
+    for name, least in (("budget", 0), ("phase", 0), ("attempts", 1), ("workers", 1),
+                        ("recorded", 0)):
+        if not least <= getattr(options, name) < 1e9:  # which no NaN is
+            parser.error(f"--{name} takes a number from {least} on")
     return options
 
 
@@ -153,11 +158,19 @@ def chosen_cases(options, subjects):
             return cases.row_case(operator, dtype, shape, moved, name)
         return subject.kernel.case(dtype, shape, name)
 
-    operators = options.operators.split(",") if options.operators else list(subjects)
-    dtypes = options.dtype.split(",") if options.dtype else None
+    operators = cases.known(options.operators, list(subjects), "operator") \
+        if options.operators else list(subjects)
+    dtypes = cases.known(options.dtype, ["f32", "bf16", "f16"], "type") if options.dtype else None
     found = cases.cases_of(options.tier, dtypes, options.random_shapes or 0, make,
                            operators if operators != cases.OPERATORS else None)
-    return [case for case in found if is_wanted(case, options.only)]
+    return some([case for case in found if is_wanted(case, options.only)])
+
+
+def some(found):
+    """The cases, of which there has to be one: nothing measured is no success."""
+    if not found:
+        raise cases.BadCase("no case fits")
+    return found
 
 
 def is_wanted(case, only):
@@ -181,6 +194,9 @@ def run_cuda(options, arguments):
     except (ImportError, OSError) as error:
         say(f"a peer or Croft cannot be imported: {error}; a run without it is no comparison")
         return 1
+    except (BadKernel, ValueError, SyntaxError, AttributeError) as error:
+        say(f"{options.file} or its peer: {error}")
+        return 2
     from .course import VOID, Course
     from .recorded import recorded_cases
     say(f"{environment['device']}, driver {environment['driver']}, torch {environment['torch']}, "
@@ -217,7 +233,7 @@ def run_cuda(options, arguments):
         attempts=1 if options.plant else options.attempts)
     course = Course(device, open_stand, writer, settings, say)
     course.begin = begin
-    good = course.check_peer(checked) if checked else True
+    good = course.check_peer(checked) if checked else not writer.void
     status = course.run(chosen, options.budget)
     return course.end(status if good else VOID, void=not good)
 
@@ -241,5 +257,8 @@ def main(arguments):
     try:
         return run_cuda(options, arguments)
     except raw.Refused as error:
-        say(f"{options.out} is of another run: {error}")
+        say(f"{options.out}: {error}")
         return 1
+    except (cases.BadCase, BadKernel) as error:
+        say(f"compare: {error}")
+        return 2

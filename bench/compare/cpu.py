@@ -16,6 +16,9 @@ fixed pieces of work are noted in each round. All peers have to be there. Raw sa
 DIR/raw.jsonl (raw.py); report.py makes tables.
 """
 import argparse
+import contextlib
+import ctypes
+import fcntl
 import fnmatch
 import json
 import os
@@ -46,6 +49,7 @@ SETTLED_CONTROL = 0.008
 ATTEMPTS = 3
 BUDGET_S = 480
 LOAD_LIMIT_S = 300.0
+FOLDER = "croft-arms-"
 ARMS = ["croft", "eager", "compiled", "onnxruntime", "jax", "croft_c", "roofs", "control"]
 ROW_ULPS = {"f32": 512.0, "f16": 8.0, "bf16": 8.0}  # past this a result is wrong, not inexact
 LARGE = ["16384x4096", "32768x4096"]
@@ -69,8 +73,22 @@ ENVIRONMENT = {
 NO_SPINNING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
 
 
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+
+
 class Lost(Exception):
-    """An arm that does not answer, or that cannot start."""
+    """A process of arms that does not answer, fails in a round, or cannot start."""
+
+    def __init__(self, name, why):
+        super().__init__(f"{name} {why}")
+        self.name = name
+
+
+def settle(processors):
+    """In a new process: where it runs, and that it ends with its driver, stopped or not."""
+    os.sched_setaffinity(0, processors)
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Process:
@@ -86,20 +104,20 @@ class Process:
         self.child = subprocess.Popen(
             [sys.executable, str(HERE / "cpu_arm.py"), kind, str(library)], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=options.log, env=environment,
-            preexec_fn=lambda: os.sched_setaffinity(0, processors))
+            preexec_fn=lambda: settle(processors))
 
     def tell(self, **command):
         try:
             self.child.stdin.write(json.dumps(command) + "\n")
             self.child.stdin.flush()
         except BrokenPipeError as error:
-            raise Lost(f"{self.name} has ended") from error
+            raise Lost(self.name, "has ended") from error
 
     def answer(self, limit_s=LOAD_LIMIT_S):
         ready, _, _ = select.select([self.child.stdout], [], [], limit_s)
         line = self.child.stdout.readline() if ready else ""
         if not line:
-            raise Lost(f"{self.name} " + ("has ended" if ready else f"took over {limit_s:.0f} s"))
+            raise Lost(self.name, "has ended" if ready else f"took over {limit_s:.0f} s")
         return json.loads(line)
 
     def ask(self, **command):
@@ -110,6 +128,13 @@ class Process:
         if self.stops:
             self.child.send_signal(signal.SIGSTOP)
         return answer
+
+    def kill(self):
+        self.child.kill()
+        self.child.wait()
+        for pipe in (self.child.stdin, self.child.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()
 
     def end(self):
         if self.child.poll() is None:
@@ -132,7 +157,7 @@ class Timed:
         part = {"part": self.part} if self.part else {}
         answer = self.process.ask(do="round", calls=calls or self.calls, **part)
         if "failed" in answer:
-            raise Lost(f"{self.name}: {answer['failed']}")
+            raise Lost(self.process.name, f"fails in a round: {answer['failed']}")
         return answer
 
     def calibrate(self):
@@ -241,10 +266,19 @@ class Bench:
         self.options, self.folder = options, folder
         self.processors = options.processors
         self.native = cpu_native.Native.built(folder, self.processors)
-        self.processes = {}
-        for name in ARMS:
-            kind = "planted" if name == "croft" and options.plant else name
-            self.processes[name] = Process(name, kind, self.native.path, self.processors, options)
+        self.processes = {name: self.started(name) for name in ARMS}
+
+    def started(self, name):
+        kind = "planted" if name == "croft" and self.options.plant else name
+        return Process(name, kind, self.native.path, self.processors, self.options)
+
+    def start_again(self, name):
+        """A new process in place of one that was lost."""
+        self.processes[name].kill()
+        self.processes[name] = self.started(name)
+        answer = self.processes[name].answer()
+        if "failed" in answer:
+            raise Lost(name, f"cannot start again: {answer['failed']}")
 
     def wait_for_arms(self):
         """Lost, with all reasons, unless each arm could import what it needs."""
@@ -257,25 +291,39 @@ class Bench:
             except Lost as lost:
                 missing.append(str(lost))
         if missing:
-            raise Lost("; ".join(missing))
+            raise Lost("arms:", "; ".join(missing))
 
     def end(self):
         for process in self.processes.values():
             process.end()
 
-    def load(self, case):
-        """(what can be timed, arm records) of a case."""
+    def load(self, case, lost=None):
+        """(what can be timed, arm records) of a case, without the arms that were lost in it: why
+        of each."""
+        lost = lost or {}
         command = {"do": "load", "case": case, "folder": str(self.folder)}
-        for process in self.processes.values():
-            if self.options.spin:
-                process.child.send_signal(signal.SIGCONT)
-            process.tell(**command)
-        answers = {name: process.answer() for name, process in self.processes.items()}
+        asked = {name: one for name, one in self.processes.items() if name not in lost}
+        answers = {name: {"failed": why} for name, why in lost.items()}
+        now_lost = []
+        for what in ("ask", "listen"):  # all of them are asked, and listened to, whoever is lost
+            for name, process in asked.items():
+                try:
+                    if what == "listen":
+                        answers[name] = process.answer()
+                        continue
+                    if self.options.spin:
+                        process.child.send_signal(signal.SIGCONT)
+                    process.tell(**command)
+                except Lost as error:
+                    now_lost.append(error)
+        if now_lost:
+            raise now_lost[0]
         if self.options.spin:
             for process in self.processes.values():
                 process.child.send_signal(signal.SIGSTOP)
         timed, records = [], []
-        for name, answer in answers.items():
+        for name in self.processes:
+            answer = answers[name]
             record = {"record": "arm", "case": case["id"], "arm": name, "status": "ok"}
             if "failed" in answer:
                 records.append({**record, "status": "failed", "why": answer["failed"]})
@@ -344,8 +392,22 @@ class Bench:
             return [case, *({"record": "arm", "case": case["id"], "arm": name, "status": "failed",
                              "why": why} for name in ARMS)]
         cpu_problem.write(case, self.folder, self.options.seed)
+        lost = {}
+        while True:
+            try:
+                return self.measured(case, lost)
+            except Lost as error:  # the case is measured once more, without it
+                if error.name in lost or error.name not in self.processes:
+                    raise
+                lost[error.name] = str(error)
+                self.start_again(error.name)
+
+    def measured(self, case, lost):
+        """The records of a case, of which some arms were lost before."""
         clock = first_line("/proc/cpuinfo", "cpu MHz")
-        timed, records = self.load(case)
+        timed, records = self.load(case, lost)
+        if not timed:
+            return [case, *records]
         round_s = 0.0
         for one in timed:
             time.sleep(GAP_S)
@@ -366,6 +428,28 @@ class Bench:
         return [case, *records]
 
 
+def memory_folder():
+    """A folder in memory for what all arms read, and what holds it; those whose driver was killed
+    are removed."""
+    place = "/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gettempdir()
+    for path in pathlib.Path(place).glob(FOLDER + "*"):
+        with contextlib.suppress(OSError), held(path):
+            shutil.rmtree(path, ignore_errors=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=FOLDER, dir=place))
+    return folder, held(folder)
+
+
+@contextlib.contextmanager
+def held(path):
+    """The folder is this process's; OSError where it is another's."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
 def line_about(records):
     """One line of progress."""
     case, measured = records[0], [one for one in records if one["record"] == "samples"]
@@ -383,14 +467,21 @@ def line_about(records):
 
 def cases_of(options):
     operators, shapes = TIERS[options.tier]
-    dtypes = options.dtype.split(",") if options.dtype else (
+    dtypes = cases.known(options.dtype, ["f32", "f16", "bf16"], "type") if options.dtype else (
         ["f32", "f16", "bf16"] if options.tier == "halves" else ["f32"])
-    operators = options.operators.split(",") if options.operators else operators
+    operators = cases.known(options.operators, cases.OPERATORS, "operator") \
+        if options.operators else operators
     shapes = options.shapes.split(",") if options.shapes else shapes
     found = [cases.row_case(operator, dtype, shape).record() for dtype in dtypes
              for shape in shapes for operator in operators]
-    return [case for case in found if not options.only or
-            any(fnmatch.fnmatch(case["id"], pattern) for pattern in options.only)]
+    for case in found:
+        if len(case["axes"]) != 2:
+            raise cases.BadCase(f"{case['id']} has not rows and columns")
+    found = [case for case in found if not options.only or
+             any(fnmatch.fnmatch(case["id"], pattern) for pattern in options.only)]
+    if not found:
+        raise cases.BadCase("no case fits")
+    return found
 
 
 def run_cases(bench, options, writer, wanted, begin):
@@ -408,54 +499,49 @@ def run_cases(bench, options, writer, wanted, begin):
     return True
 
 
-def filled(options):
-    """The options with defaults for what another parser does not have."""
-    defaults = {"tier": "base", "dtype": None, "seed": 1, "budget": None, "resume": False,
-                "rounds": 0, "spin": True, "plant": 0.0, "operators": None, "shapes": None,
-                "cpus": None, "command": " ".join(sys.argv)}
-    for name, value in defaults.items():
-        if getattr(options, name, None) is None:
-            setattr(options, name, value)
-    if options.tier not in TIERS:
-        raise SystemExit(f"compare: on a cpu the tiers are {', '.join(TIERS)}")
-    if isinstance(options.dtype, (list, tuple)):
-        options.dtype = ",".join(options.dtype)
+def processors_of(options):
     found = sorted(os.sched_getaffinity(0))
-    options.processors = ([int(word) for word in options.cpus.split(",")] if options.cpus
-                          else found[:THREADS])
-    return options
+    if not options.cpus:
+        return found[:THREADS]
+    words = cases.known(options.cpus, [str(number) for number in found], "processor")
+    return [int(word) for word in words]
+
+
+def measure_cases(options, writer, wanted, begin):
+    """Starts the arms and measures what is left; whether that was all of it."""
+    folder, holding = memory_folder()
+    bench = None
+    with holding:
+        try:
+            with open(writer.path.parent / "arms.log", "a", encoding="utf-8") as options.log:
+                bench = Bench(options, folder)
+                bench.wait_for_arms()
+                return run_cases(bench, options, writer, wanted, begin)
+        finally:
+            if bench:
+                bench.end()
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def measure(options):
     """Runs a tier and writes its tables; 0, 1 when an arm failed, 2 when one is not there, 3 when
     the budget ended it."""
-    found = sorted(os.sched_getaffinity(0))
-    options.processors = ([int(word) for word in options.cpus.split(",")] if options.cpus
-                          else found[:THREADS])
-    out = pathlib.Path(options.out)
-    out.mkdir(parents=True, exist_ok=True)
-    os.sched_setaffinity(0, options.processors)
-    shared = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="croft-compare-", dir=shared))
-    begin, bench, complete = time.monotonic(), None, False
+    out, begin, complete = pathlib.Path(options.out), time.monotonic(), False
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was begun is ended
     try:
-        with open(out / "arms.log", "a", encoding="utf-8") as options.log:
-            writer = raw.Writer(out, environment_of(options, options.processors), options.resume)
-            bench = Bench(options, folder)
-            bench.wait_for_arms()
-            complete = run_cases(bench, options, writer, cases_of(options), begin)
-            writer.write([{"record": "end", "complete": complete,
-                           "elapsed_s": round(time.monotonic() - begin, 1)}])
+        options.processors = processors_of(options)
+        wanted = cases_of(options)
+        os.sched_setaffinity(0, options.processors)
+        writer = raw.Writer(out, environment_of(options, options.processors), options.resume)
+        complete = measure_cases(options, writer, wanted, begin)
+        writer.write([{"record": "end", "complete": complete,
+                       "elapsed_s": round(time.monotonic() - begin, 1)}])
     except Lost as lost:
         print(f"compare: a failed run: {lost}", file=sys.stderr)
         return 2
-    except raw.Refused as error:
-        print(f"compare: {out} is of another run: {error}", file=sys.stderr)
+    except (raw.Refused, cases.BadCase) as error:
+        print(f"compare: {out}: {error}", file=sys.stderr)
         return 2
-    finally:
-        if bench:
-            bench.end()
-        shutil.rmtree(folder, ignore_errors=True)
     report.write(out)
     if not complete:
         return 3
@@ -504,4 +590,8 @@ def main(arguments):
         reads.error("a kernel file of yours is measured on a GPU alone so far; docs/python.md "
                     "times its calls on a cpu")
     options.command = "compare.py " + " ".join(arguments)
+    if options.plant and not 1 < options.plant <= 2:
+        parser().error("--plant takes a factor above 1, up to 2")
+    if not 0 <= options.budget < 1e9 or (options.rounds or 0) < 0:
+        parser().error("--budget and --rounds take a number from 0 on")
     return measure(options)

@@ -23,7 +23,7 @@ class Tensor:
     name: str
     way: str     # in, out, inout
     dtype: str   # a type or the name of a type parameter
-    axes: tuple  # numbers and names
+    axes: tuple  # numbers, names and formulas of them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,13 +57,26 @@ class Kernel:
         numbers, free = dict(self.defaults), list(axes)
         for tensor in self.tensors:
             for axis in tensor.axes:
-                if isinstance(axis, str) and axis not in numbers:
+                for name in re.findall(r"[A-Za-z_]\w*", str(axis)):
+                    if name in numbers:
+                        continue
                     if not free:
-                        raise BadKernel(f"{self.name}: {axis} is a size more than the "
+                        raise BadKernel(f"{self.name}: {name} is a size more than the "
                                         f"{len(axes)} of the case")
-                    numbers[axis] = free.pop(0)
-        return {tensor.name: tuple(numbers.get(axis, axis) for axis in tensor.axes)
+                    numbers[name] = free.pop(0)
+        return {tensor.name: tuple(self.extent(axis, numbers) for axis in tensor.axes)
                 for tensor in self.tensors}
+
+    def extent(self, axis, numbers):
+        """An axis as a number: 2 * N for its sizes."""
+        if isinstance(axis, int):
+            return axis
+        if not re.fullmatch(r"[\w\s+*/()-]+", axis) or "**" in axis:
+            raise BadKernel(f"{self.name}: the size {axis} cannot be read")
+        try:
+            return eval(axis.replace("/", "//"), {"__builtins__": {}}, dict(numbers))
+        except (SyntaxError, TypeError, ArithmeticError) as error:
+            raise BadKernel(f"{self.name}: the size {axis} cannot be read: {error}") from error
 
     def whole(self, axes):
         """The tensors of the most axes and, among these, of the most elements."""
@@ -106,13 +119,14 @@ def read_kernel(text, name=None):
         depth += (text[end] == "(") - (text[end] == ")")
         end += 1
     tensors, types, defaults = [], {}, {}
-    for part in split_parameters(text[head.end():end - 1]):
+    parts = split_parameters(text[head.end():end - 1])
+    for part in parts:
         tensor = re.fullmatch(r"(\w+)\s*:\s*(in|out|inout)\s+(\w+)\s*\[(.*)\]", part, re.DOTALL)
         if tensor:
             axes = tuple(int(axis) if axis.isdigit() else axis
                          for axis in (word.strip() for word in tensor[4].split(",")))
             tensors.append(Tensor(tensor[1], tensor[2], tensor[3], axes))
-            continue
+    for part in parts:
         kind = re.fullmatch(r"(\w+)\s*:\s*(\w+(?:\s*\|\s*\w+)+|[fiu]\d+|bf16)", part)
         if kind and any(tensor.dtype == kind[1] for tensor in tensors):
             types[kind[1]] = [word.strip() for word in kind[2].split("|")]

@@ -13,7 +13,6 @@ The first line is the verdict of the run: void, failed, planted, missed, incompl
 met. Ends with 1 when it is one of the first four. reader.py recomputes what is printed here.
 """
 import argparse
-import argparse
 import json
 import math
 import pathlib
@@ -59,11 +58,11 @@ def write(folder, out=sys.stdout):
     run = Run(raw.read(folder / "raw.jsonl"))
     table = table_of(run)
     text = pages.as_text(run, table)
-    (folder / "table.txt").write_text(text)
-    (folder / "table.md").write_text(pages.as_markdown(run, table))
-    (folder / "table.json").write_text(json.dumps(table, indent=1) + "\n")
-    (folder / "roofline.svg").write_text(plot.roofline(run.cases, table))
-    (folder / "speedup.svg").write_text(plot.speedup(run.cases, table))
+    for name, words in (("table.txt", text), ("table.md", pages.as_markdown(run, table)),
+                        ("table.json", json.dumps(table, indent=1) + "\n"),
+                        ("roofline.svg", plot.roofline(run.cases, table)),
+                        ("speedup.svg", plot.speedup(run.cases, table))):
+        (folder / name).write_text(words, encoding="utf-8")
     print(text, end="", file=out)
     return 1 if table["verdict"] in ("void", "failed", "planted", "missed") else 0
 
@@ -84,7 +83,7 @@ def merge(folders, out):
     rest.append({"record": "end", "complete": all(record["complete"] for record in ends),
                  "elapsed_s": sum(record.get("elapsed_s", 0) for record in ends)})
     pathlib.Path(out).mkdir(parents=True, exist_ok=True)
-    (pathlib.Path(out) / "raw.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rest))
+    raw.write_whole(pathlib.Path(out) / "raw.jsonl", rest)
 
 
 def twice(first, second, out=sys.stdout):
@@ -104,9 +103,12 @@ def twice(first, second, out=sys.stdout):
             if abs(math.log(change)) > math.log(1 + MOVED):
                 moved.append(key)
                 print(f"{key[0]} {key[1]}: best ratio times {change:.3f}", file=out)
+    alone = sorted(set(before) ^ set(after))
+    for phase, case in alone:
+        print(f"{phase} {case}: in one of the runs alone", file=out)
     print(f"{len(one)} verdicts, {len(differing)} differ; {len(before)} entries, {len(moved)} "
           f"moved by more than {MOVED:.0%}", file=out)
-    return 1 if differing else 0
+    return 1 if differing or alone or not before else 0
 
 
 def main(arguments):
@@ -124,7 +126,7 @@ def main(arguments):
         if rest or options.out:
             parser.error("DIR, or merge DIR... --out DIR, or twice DIR DIR")
         return write(word)
-    except (raw.Refused, FileNotFoundError) as error:
+    except (raw.Refused, OSError) as error:
         print(f"report: {error}", file=sys.stderr)
         return 2
 

@@ -19,9 +19,17 @@ class Run:
             self.take(record)
         if self.environment is None:
             raise raw.Refused("no environment record")
+        for case, _ in [*self.samples, *self.arms]:
+            if case not in self.cases:
+                raise raw.Refused(f"samples or an arm of {case}, which is no case of the run")
+        for (case, phase), many in self.samples.items():
+            if [record.get("attempt", 1) for record in many] != [*range(1, len(many) + 1)]:
+                raise raw.Refused(f"{phase} {case}: an attempt is missing, or there twice")
 
     def take(self, record):
         kind = record["record"]
+        if kind != "environment" and self.environment is None:
+            raise raw.Refused("it does not begin with an environment")
         if kind == "environment":
             if self.environment is not None:
                 raw.agree(self.environment, record)

@@ -326,7 +326,7 @@ def a_spent_budget_stops_and_resume_goes_on():
     done = set(run.writer.finished)
     assert 0 < len(done) < 3, done
     with open(run.writer.path, "ab") as file:  # killed while it wrote
-        file.write(b'{"record": "case", "id": "x"}\n{"record": "sam')
+        file.write(raw.line_of(some[-1].record()).encode() + b'{"record": "sam')
     run, _ = course(device, "resumed", resume=True)
     assert run.writer.finished == done
     assert run.run(some) == 0
