@@ -23,6 +23,7 @@ COMPARE = ROOT / "bench" / "compare"
 sys.path.insert(0, str(ROOT / "bench"))
 sys.dont_write_bytecode = True
 from compare import command, cpu, gates, plot, raw, regret_cuda, report  # noqa: E402
+from compare import reader as comparison_reader  # noqa: E402
 
 SCRATCH = pathlib.Path(os.environ.get("CROFT_SCRATCH") or tempfile.mkdtemp(prefix="comparison-"))
 RATIOS = {"control": 1.0, "eager": 1.7, "compiled": 1.55, "onnxruntime": 1.6, "jax": 1.9,
@@ -255,6 +256,89 @@ def reader():
         shown = lines[row].replace(" 1.5", " 1.4", 1)
         status, output = changed(page, "\n".join([*lines[:row], shown, *lines[row + 1:]]) + "\n")
         case(f"reader_refuses/a_cell_of_{page}", status == 1 and shown != lines[row], output)
+
+
+class Edited(comparison_reader.Reader):
+    """A reader of files of which some are replaced."""
+
+    def __init__(self, folder, **texts):
+        self.texts = texts
+        super().__init__(folder)
+
+    def text_of(self, name):
+        return self.texts.get(name.replace(".", "_")) or super().text_of(name)
+
+    def notices(self):
+        try:
+            self.read()
+        except (LookupError, TypeError, ValueError, AttributeError):
+            return True
+        return bool(self.wrong)
+
+
+def places_of(value, path=(), kind=()):
+    """(kind of place, path) of every number, word, list and object of a table."""
+    yield kind, path
+    for name, one in (value.items() if isinstance(value, dict) else
+                      enumerate(value) if isinstance(value, list) else ()):
+        own = "*" if isinstance(value, list) or name in RATIOS else name
+        yield from places_of(one, (*path, name), (*kind, own))
+
+
+def edit(table, path):
+    """The table with another value at this place."""
+    copy = json.loads(json.dumps(table))
+    place = copy
+    for name in path[:-1]:
+        place = place[name]
+    before = place[path[-1]]
+    if isinstance(before, (dict, list)):
+        place[path[-1]] = type(before)(list(before.items())[1:]) if before and isinstance(
+            before, dict) else before[1:] if before else ["x"] if isinstance(before, list) else {
+                "x": 1}
+    else:
+        place[path[-1]] = not before if isinstance(before, bool) else before * 1.01 + 1e-6 \
+            if isinstance(before, float) else before + 1 if isinstance(before, int) else 1.5 \
+            if before is None else before + "x"
+    return json.dumps(copy)
+
+
+def edits():
+    """Whatever is changed in what is published is noticed: a place of each kind in table.json,
+    every line of the pages, every mark of the plots."""
+    records = base_records()
+    index = next(i for i, one in enumerate(records) if one["record"] == "samples")
+    about = records[index - 1]
+    records[index:index + 1] = [samples(about, dict(RATIOS, control=1.1), attempt=1),
+                                samples(about, RATIOS, attempt=2)]
+    records[-1:-1] = [{"record": "arm", "case": about["id"], "arm": arm, "status": "ok",
+                       "error_ulp": 3.0, "error_row_ulp": 2.0} for arm in ("croft", "eager")]
+    folder, table, _ = written(records)
+    case("nothing_is_noticed_before", not Edited(folder).notices(), Edited(folder).wrong)
+    kinds = {}
+    for kind, path in places_of(table):
+        kinds.setdefault(kind, []).append(path)
+    choose = random.Random(5)
+    missed = [path for kind, paths in kinds.items() if kind for path in [choose.choice(paths)]
+              if not Edited(folder, table_json=edit(table, path)).notices()]
+    case("every_kind_of_number", not missed and len(kinds) > 70, missed)
+    for name in ("table.txt", "table.md", "roofline.svg", "speedup.svg"):
+        lines, missed, seen = (folder / name).read_text().split("\n"), [], 0
+        for number, line in enumerate(lines):
+            is_mark = "<title>" in line and ": " in line
+            if name.endswith(".svg") and not is_mark or not re.search(r"\d", line) \
+                    or line.startswith("!["):
+                continue
+            seen += 1
+            places = [found.start() for found in re.finditer(r"\d", line)]
+            at = choose.choice(places) if not is_mark else \
+                line.index(choose.choice(['cy="', "<title>"])) + 4
+            other = line[:at] + ("7" if line[at] != "7" else "3") + line[at + 1:]
+            for new in ([other], []):
+                text = "\n".join([*lines[:number], *new, *lines[number + 1:]])
+                if not Edited(folder, **{name.replace(".", "_"): text}).notices():
+                    missed.append((line, new))
+        case(f"every_line_of_{name}", not missed and seen > 20, missed[:3])
 
 
 def merging():
@@ -564,7 +648,7 @@ def plots():
     xml.etree.ElementTree.fromstring(plot.speedup({}, nothing))
 
 
-for part in (verdicts, missing, stability, slowdown, reader, merging, pairs, halves, strata,
+for part in (verdicts, missing, stability, slowdown, reader, edits, merging, pairs, halves, strata,
              long_reasons, transposes, kernels_of_others, void_runs, stopped_runs, merged_tiers,
              commands_of_the_page, plots, published):
     part()
