@@ -65,7 +65,8 @@ class Case:
                  if "refused" not in c]
         for choice in legal:
             numbers = ",".join(f"{key}={choice[key]}" for key in "wvupg")
-            text = self.plan("--set", f"{numbers},chunk={choice['chunk']},keep={choice['keep']}")
+            rules = ",".join(f"{key}={choice[key]}" for key in ("chunk", "shift", "keep"))
+            text = self.plan("--set", f"{numbers},{rules}")
             if text not in texts:
                 texts.append(text)
         if len(texts) > MOST_CANDIDATES:

@@ -180,6 +180,7 @@ void cli_candidates_json(base_json *json, base_arena *arena, const planner_repor
     base_json_integer(json, "b", c->blocks);
     base_json_integer(json, "g", c->parts);
     base_json_string(json, "chunk", c->stepped ? "step" : "slot");
+    base_json_string(json, "shift", c->shifted ? "yes" : "no");
     base_json_string(json, "keep", planner_keeping_name(c->keeping));
     if (c->refusal != PLANNER_LEGAL) {
         const planner_refusal_row *row = planner_refusal_describe(c->refusal);

@@ -39,7 +39,7 @@ static bool is_chosen(const planner_report *planning, const planner_candidate *c
            candidate->vector == chosen->vector && candidate->unroll == chosen->unroll &&
            candidate->packed == chosen->packed && candidate->parts == chosen->parts &&
            candidate->blocks == chosen->blocks && candidate->stepped == chosen->stepped &&
-           candidate->keeping == chosen->keeping;
+           candidate->shifted == chosen->shifted && candidate->keeping == chosen->keeping;
 }
 
 static void write_choice(base_text *out, const planner_candidate *c) {
@@ -49,8 +49,8 @@ static void write_choice(base_text *out, const planner_candidate *c) {
         base_text_format(out, " b=%lld", (long long)c->blocks);
     if (c->parts > 1)
         base_text_format(out, " g=%lld", (long long)c->parts);
-    base_text_format(out, " %s, %s", c->stepped ? "step" : "slot",
-                     planner_keeping_name(c->keeping));
+    base_text_format(out, " %s, %s%s", c->stepped ? "step" : "slot",
+                     planner_keeping_name(c->keeping), c->shifted ? ", shifted" : "");
 }
 
 /* A time, or a score without a unit. */

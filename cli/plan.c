@@ -68,10 +68,10 @@ static void write_candidate(base_text *out, const planner_report *report, int64_
     if (c->blocks > 1)
         snprintf(workers + written, sizeof workers - (size_t)written, "x%lld",
                  (long long)c->blocks);
-    base_text_format(out, "%s%6s%4lld%4lld%4lld%5lld  %-5s %-10s ", c->blocks > 1 ? " " : "",
+    base_text_format(out, "%s%6s%4lld%4lld%4lld%5lld  %-5s %-10s %s", c->blocks > 1 ? " " : "",
                      workers, (long long)c->vector, (long long)c->unroll, (long long)c->packed,
                      (long long)c->parts, c->stepped ? "step" : "slot",
-                     planner_keeping_name(c->keeping));
+                     planner_keeping_name(c->keeping), c->shifted ? "shifted, " : "");
     if (estimate.available)
         cli_candidates_estimate(out, &estimate);
     else

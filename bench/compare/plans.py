@@ -15,7 +15,7 @@ MOST = 256            # of a case
 FAMILY = {"w": {8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024}, "v": {1, 2, 4, 8},
           "p": {1, 2, 4, 8}}
 NUMBERS = ("w", "v", "u", "p", "g")
-RULES = ("chunk", "keep")
+RULES = ("chunk", "shift", "keep")
 SPREAD = ("w", "v", "p", "chunk", "storage")
 
 
@@ -39,7 +39,8 @@ def legal_plans(answer):
     for candidate in answer["candidates"]:
         plan = plan_of(candidate, answer["model"])
         if plan:
-            key = (*(plan["choice"][name] for name in (*NUMBERS, "chunk")), plan["storage"])
+            digits = (plan["choice"][name] for name in (*NUMBERS, "chunk", "shift"))
+            key = (*digits, plan["storage"])
             if key not in found or plan["chosen"]:
                 found[key] = plan
     return sorted(found.values(), key=lambda plan: plan["predicted_us"])

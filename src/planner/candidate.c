@@ -25,7 +25,8 @@ enum {
     MOST_UNROLL = 16,
     MOST_PARTS = 1024,
     STANDARD_SLOTS = 4, /* accumulators of a cpu row, neighbours of a lane elsewhere */
-    STANDARD_CHUNKS = 4
+    STANDARD_CHUNKS = 4,
+    SHIFTED_BYTES = 8 /* of an access, at least, that a row is shifted for */
 };
 
 const char *planner_keeping_name(planner_keeping keeping) {
@@ -67,9 +68,26 @@ int64_t planner_candidate_extent(const planner_program *program,
     return candidate->parts > 1 ? ceil_of(program->extent, candidate->parts) : program->extent;
 }
 
-/* Chunks of a row that lies in slots: a power of two. */
+int64_t planner_candidate_positions(const planner_program *program,
+                                    const planner_candidate *candidate) {
+    return program->extent + (candidate->shifted ? candidate->vector - 1 : 0);
+}
+
+int64_t planner_candidate_width(const planner_candidate *candidate, const planner_access *access) {
+    int64_t width = 1;
+    while (width * 2 <= access->run && width * 2 <= candidate->vector &&
+           width * 2 * access->bytes <= MACHINE_ACCESS_BYTES)
+        width *= 2;
+    bool aligned = candidate->shifted ? access->follows : access->length % width == 0;
+    return aligned ? width : 1;
+}
+
+/* Chunks of a row that lies in slots: a power of two, or where it is shifted as many as there are.
+ */
 static int64_t chunks_of(const planner_program *program, const planner_candidate *candidate) {
     int64_t chunk = planner_candidate_owners(candidate) * candidate->vector, chunks = 1;
+    if (candidate->shifted)
+        return ceil_of(planner_candidate_positions(program, candidate), chunk);
     while (chunks < ceil_of(planner_candidate_extent(program, candidate), chunk))
         chunks *= 2;
     return chunks;
@@ -98,11 +116,14 @@ layout_axis planner_candidate_digits(const planner_program *program,
     push_digit(&digits, LAYOUT_SLOT, slots / candidate->vector);
     if (candidate->stepped) {
         int64_t each = planner_times(elements, candidate->parts);
-        push_digit(&digits, LAYOUT_STEP, program->known ? ceil_of(program->extent, each) : 0);
+        int64_t positions = planner_candidate_positions(program, candidate);
+        push_digit(&digits, LAYOUT_STEP, program->known ? ceil_of(positions, each) : 0);
     }
     push_digit(&digits, LAYOUT_GROUP, candidate->parts);
     if (digits.count == 0)
         digits.digits[digits.count++] = (layout_digit){.holder = LAYOUT_STEP, .radix = 1};
+    if (candidate->shifted)
+        digits.shift = program->shift->anchor;
     return digits;
 }
 
@@ -170,6 +191,12 @@ planner_candidate planner_candidate_standard_part(const planner_program *program
 
 /* ---- what is kept ---- */
 
+/* Positions of the busiest worker. */
+static int64_t owned_of(const planner_program *program, const planner_candidate *c) {
+    return cost_slots(planner_candidate_positions(program, c), planner_candidate_owners(c),
+                      c->vector);
+}
+
 /* What goes through a pass without being kept: where the row lies in slots, loads of it are asked
  * for at once, of all of it where nothing else is there, else of some; accumulators are as many as
  * the slots of a step. */
@@ -194,7 +221,7 @@ static int64_t kept_of(const planner_living *living, int64_t owned) {
 /* Where loads were early, those of a later pass need not all be there at once. */
 int64_t planner_candidate_live(const planner_program *program, const planner_candidate *c) {
     const planner_totals *totals = c->storages->totals;
-    int64_t owned = cost_slots(program->extent, planner_candidate_owners(c), c->vector);
+    int64_t owned = owned_of(program, c);
     int64_t slots = planner_candidate_slots(program, c), live = 0;
     slots = slots < owned ? slots : owned;
     for (int64_t i = 0; i < totals->living_count; i++) {
@@ -212,7 +239,7 @@ int64_t planner_candidate_live(const planner_program *program, const planner_can
 void planner_candidate_keep(const planner_program *program, planner_candidate *c,
                             const planner_storages *storages) {
     const planner_totals *totals = storages->totals;
-    int64_t owned = cost_slots(program->extent, planner_candidate_owners(c), c->vector), most = 0;
+    int64_t owned = owned_of(program, c), most = 0;
     for (int64_t i = 0; i < totals->living_count; i++) {
         int64_t kept = kept_of(&totals->living[i], owned);
         most = kept > most ? kept : most;
@@ -270,6 +297,9 @@ static const planner_refusal_row refusal_rows[] = {
         {"blocks-shared", "groups of a cluster, which cannot share a row",
          "order=tree, no tensor stored in place, control that no reduction tells, one program a "
          "group, no parts"},
+    [PLANNER_REFUSED_SHIFT] = {"shift", "programs of a group, of rows that are shifted",
+                               "1, with V over 1, in one part, of a known width, whose vectors "
+                               "would not be aligned otherwise"},
     [PLANNER_REFUSED_PARTS] = {"parts", "parts of a row", "a power of two, at most"},
     [PLANNER_REFUSED_PARTS_ORDER] = {"parts-order",
                                      "parts of a row, whose reductions have an order of their own",
@@ -361,7 +391,10 @@ static bool refuse_steps(const planner_program *program, const planner_candidate
                          int64_t *limit) {
     (void)limit;
     int64_t chunk = planner_candidate_owners(c) * c->vector;
-    *found = ceil_of(planner_candidate_extent(program, c), chunk);
+    bool whole = c->parts == 1;
+    *found = ceil_of(whole ? planner_candidate_positions(program, c)
+                           : planner_candidate_extent(program, c),
+                     chunk);
     return c->stepped && program->known && *found <= c->unroll;
 }
 
@@ -391,6 +424,32 @@ static bool refuse_blocks_shared(const planner_program *program, const planner_c
     *found = c->blocks;
     return c->blocks > 1 &&
            (!program->shares_rows || program->canonical || c->packed > 1 || c->parts > 1);
+}
+
+/* Whether an access would go one element at a time, and a shift makes it wider. */
+static bool shift_widens(const planner_program *program, const planner_candidate *c) {
+    planner_candidate straight = *c;
+    straight.shifted = false;
+    for (int64_t i = 0; i < program->access_count; i++) {
+        const planner_access *access = program->accesses[i];
+        int64_t width = planner_candidate_width(c, access);
+        if (access->follows && planner_candidate_width(&straight, access) < width &&
+            width * access->bytes >= SHIFTED_BYTES)
+            return true;
+    }
+    return false;
+}
+
+bool planner_candidate_shifts(const planner_program *program, const planner_candidate *c) {
+    return program->shift != NULL && c->packed == 1 && c->parts == 1 && c->blocks <= 1 &&
+           c->vector > 1 && shift_widens(program, c);
+}
+
+static bool refuse_shift(const planner_program *program, const planner_candidate *c, int64_t *found,
+                         int64_t *limit) {
+    (void)limit;
+    *found = c->packed;
+    return c->shifted && !planner_candidate_shifts(program, c);
 }
 
 /* At least a chunk for each. */
@@ -481,6 +540,7 @@ static rule_function *const rules[] = {
     [PLANNER_REFUSED_ORDER] = refuse_order,
     [PLANNER_REFUSED_BLOCKS] = refuse_blocks,
     [PLANNER_REFUSED_BLOCKS_SHARED] = refuse_blocks_shared,
+    [PLANNER_REFUSED_SHIFT] = refuse_shift,
     [PLANNER_REFUSED_PARTS] = refuse_parts,
     [PLANNER_REFUSED_PARTS_ORDER] = refuse_parts_order,
     [PLANNER_REFUSED_PARTS_PACKED] = refuse_parts_packed,

@@ -8,6 +8,7 @@
  *     P  programs of a group                      chunks lie in slots, or are walked in steps
  *     B  groups of a cluster that share a row: `.. | subgroup 8 | block 4 | slot 4`
  *     G  parts of a row, each of a group: the kernel is then a sequence of launches (launches.h)
+ *     shifted  positions count from the border of vectors before the row (shift.h)
  *
  * On a cpu the lanes of one register are the workers, V is 1, and U are the accumulators. What a
  * plan says beside the digits follows: storage by a rule, widths as wide as the machine has.
@@ -59,6 +60,7 @@ typedef enum planner_refusal {
     PLANNER_REFUSED_ORDER,
     PLANNER_REFUSED_BLOCKS,
     PLANNER_REFUSED_BLOCKS_SHARED,
+    PLANNER_REFUSED_SHIFT,
     PLANNER_REFUSED_PARTS,
     PLANNER_REFUSED_PARTS_ORDER,
     PLANNER_REFUSED_PARTS_PACKED,
@@ -85,6 +87,7 @@ typedef struct planner_candidate {
     int64_t parts;  /* of a row; 1: it is whole */
     bool stepped;
     bool streams; /* stores of neighbours go past the caches (stream.h) */
+    bool shifted;
     planner_keeping keeping;
     const planner_storages *storages;
     const planner_launches *launches; /* of several parts, once they are looked at */
@@ -137,6 +140,14 @@ int64_t planner_candidate_extent(const planner_program *program,
                                  const planner_candidate *candidate);
 /* The plan, every decision of it; of a program, or of what stands in for it. */
 ir_plan *planner_candidate_plan(planner_program *program, const planner_candidate *candidate);
+/* Positions that the digits of a whole row count: its elements, and where it is shifted those that
+ * may lie before it. */
+int64_t planner_candidate_positions(const planner_program *program,
+                                    const planner_candidate *candidate);
+/* Elements of one access of a worker where lanes are threads, with V as in the candidate. */
+int64_t planner_candidate_width(const planner_candidate *candidate, const planner_access *access);
+/* Whether rows may be shifted so, and an access that is narrow otherwise is wide then. */
+bool planner_candidate_shifts(const planner_program *program, const planner_candidate *candidate);
 /* Slots of a worker in one step, of the lane axis. */
 int64_t planner_candidate_slots(const planner_program *program, const planner_candidate *candidate);
 

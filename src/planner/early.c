@@ -77,7 +77,8 @@ static planner_early *find_loads(planner_program *program, const planner_candida
 static planner_candidate with_loads(const planner_program *program, const planner_candidate *whole,
                                     const planner_early *early, int64_t count) {
     planner_candidate c = *whole;
-    int64_t owned = cost_slots(program->extent, planner_candidate_owners(whole), whole->vector);
+    int64_t owned = cost_slots(planner_candidate_positions(program, whole),
+                               planner_candidate_owners(whole), whole->vector);
     int64_t slots = planner_candidate_slots(program, whole);
     slots = slots < owned ? slots : owned;
     c.early = early;

@@ -31,8 +31,9 @@ typedef struct facts_state {
     const planner_candidate *candidate;
     cost_facts *facts;
     int64_t workers;
-    int64_t slots; /* of a worker in a step of the lane axis */
-    int64_t owned; /* of the row, by the busiest worker */
+    int64_t slots;     /* of a worker in a step of the lane axis */
+    int64_t positions; /* of a row */
+    int64_t owned;     /* of the row, by the busiest worker */
     int64_t steps;
     bool guarded; /* the last step is cut short */
     int64_t rest; /* slots of the chunk that is there in part; 0: there is none */
@@ -42,13 +43,8 @@ typedef struct facts_state {
 
 /* Elements of one access of a worker. */
 static int64_t width_of(const facts_state *s, const planner_access *access) {
-    int64_t width = 1;
-    if (!s->program->state->machine->lanes_are_threads)
-        return 1;
-    while (width * 2 <= access->run && width * 2 <= s->candidate->vector &&
-           width * 2 * access->bytes <= MACHINE_ACCESS_BYTES)
-        width *= 2;
-    return access->length % width == 0 ? width : 1;
+    bool threads = s->program->state->machine->lanes_are_threads;
+    return threads ? planner_candidate_width(s->candidate, access) : 1;
 }
 
 /* On a cpu one access moves a register of lanes, where those are neighbours in memory. */
@@ -67,10 +63,19 @@ static int64_t sectors_of(const facts_state *s, const planner_access *access, in
     return (bytes + SECTOR_BYTES - 1) / SECTOR_BYTES;
 }
 
+/* Chunks of a shifted row in which it may begin or end. */
+static int64_t guarded_chunks(const facts_state *s) {
+    int64_t chunk = planner_times(s->workers, s->candidate->vector);
+    int64_t filled = s->program->extent / chunk, all = (s->positions + chunk - 1) / chunk;
+    return filled > 0 ? 1 + all - filled : all;
+}
+
 /* Slots of the chunk that the end of the row cuts short, halved while the upper half is nobody's.
  * One worker has no such chunk: each of its elements is one. */
 static int64_t rest_slots(const facts_state *s) {
     int64_t slots = s->candidate->vector;
+    if (s->candidate->shifted)
+        return planner_times(slots, guarded_chunks(s));
     int64_t rest = s->program->extent % planner_times(s->workers, slots);
     bool known = s->program->known;
     if (s->workers == 1 || (known && rest == 0))
@@ -141,13 +146,17 @@ void planner_facts_find(const planner_program *program, const planner_candidate 
                      .candidate = candidate,
                      .facts = facts,
                      .workers = planner_candidate_owners(candidate),
-                     .slots = planner_candidate_slots(program, candidate)};
+                     .slots = planner_candidate_slots(program, candidate),
+                     .positions = planner_candidate_positions(program, candidate)};
     int64_t step = planner_times(s.workers, s.slots);
-    s.owned = cost_slots(program->extent, s.workers, candidate->vector);
-    s.steps = program->extent / step + (program->extent % step != 0);
-    s.guarded = !program->known || program->extent % step != 0;
+    s.owned = cost_slots(s.positions, s.workers, candidate->vector);
+    s.steps = s.positions / step + (s.positions % step != 0);
+    s.guarded = !program->known || s.positions % step != 0;
     s.rest = rest_slots(&s);
     *facts = totals->facts;
+    for (int i = 0; i < facts->domain_count; i++)
+        if (facts->domains[i].elements == program->extent)
+            facts->domains[i].elements = s.positions;
     facts->workers = planner_candidate_workers(candidate);
     facts->blocks = candidate->blocks;
     facts->vector = candidate->vector;

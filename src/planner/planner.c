@@ -21,6 +21,7 @@
 #include "planner/early.h"
 #include "planner/launches.h"
 #include "planner/planner.h"
+#include "planner/shift.h"
 #include "planner/stream.h"
 
 #include <string.h>
@@ -129,6 +130,8 @@ static void write_access(const planner_state *state, const ir_op *op) {
     ir_plan_line *line = ir_plan_add(state->arena, state->plan, IR_PLAN_ACCESS, op->anchor);
     line->width =
         analysis_access_width_on(state->machine, state->module, &state->axes, state->digits, op);
+    if (state->shift != NULL && !planner_shift_aligns(state, state->shift, op))
+        line->width = 1;
     line->policy = state->streams && op->opcode == IR_STORE && line->width > 1 ? IR_POLICY_STREAM
                                                                                : state->policy;
     line->early = state->early != NULL && planner_early_has(state->early, op);
@@ -220,11 +223,13 @@ ir_plan *planner_candidate_plan(planner_program *program, const planner_candidat
     begin_plan(state);
     state->early = candidate;
     state->streams = candidate->streams;
+    state->shift = candidate->shifted ? program->shift : NULL;
     set_axes(state, &shared, &whole);
     planner_keep(state, candidate->storages);
     set_lines(state);
     state->early = NULL;
     state->streams = false;
+    state->shift = NULL;
     state->plan->of[IR_PLAN_AXIS].lines[state->lane_axis].digits = row;
     return state->plan;
 }

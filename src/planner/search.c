@@ -134,17 +134,27 @@ static void add_form(search_state *s, planner_candidate form) {
         BASE_PUSH(s->program->state->arena, s->forms, s->form_count, s->form_capacity, form);
 }
 
+/* As it is and shifted. A shift that is refused is listed only where the setting asks for it. */
+static void add_shifts(search_state *s, planner_candidate form) {
+    if (s->setting->shifted != 1)
+        add_form(s, form);
+    form.shifted = true;
+    bool gains = s->setting->shifted < 0 && planner_candidate_shifts(s->program, &form);
+    if (s->setting->shifted == 1 || gains)
+        add_form(s, form);
+}
+
 static void add_forms(search_state *s, planner_candidate form) {
     const planner_setting *setting = s->setting;
     choice_list unrolls =
         powers(lanes_are_threads(s) ? MOST_UNROLL : MOST_ACCUMULATORS, setting->unroll);
     form.unroll = 1;
     if (setting->stepped != 1 && setting->unroll <= 1)
-        add_form(s, form);
+        add_shifts(s, form);
     form.stepped = true;
     for (int u = 0; setting->stepped != 0 && u < unrolls.count; u++) {
         form.unroll = unrolls.value[u];
-        add_form(s, form);
+        add_shifts(s, form);
     }
 }
 

@@ -50,6 +50,12 @@ static bool set_word(planner_setting *setting, const char *key, size_t key_lengt
                                                               : -1;
         return setting->stepped >= 0;
     }
+    if (same_word(key, key_length, "shift")) {
+        setting->shifted = same_word(value, length, "yes")  ? 1
+                           : same_word(value, length, "no") ? 0
+                                                            : -1;
+        return setting->shifted >= 0;
+    }
     for (int k = 0; k < IR_POLICY_COUNT && same_word(key, key_length, "policy"); k++) {
         setting->policy = (ir_policy)k;
         if (same_word(value, length, ir_policy_name(setting->policy)))
@@ -93,7 +99,7 @@ static bool is_repeated(const char *text, const char *word, size_t key) {
 
 bool planner_setting_parse(const char *text, planner_setting *setting,
                            base_diagnostics *diagnostics) {
-    *setting = (planner_setting){.stepped = -1, .keeping = -1};
+    *setting = (planner_setting){.stepped = -1, .shifted = -1, .keeping = -1};
     for (const char *word = text != NULL ? text : ""; *word != '\0';) {
         size_t length = strcspn(word, ","), key = strcspn(word, "=");
         if (key < length && is_repeated(text, word, key))
@@ -105,8 +111,9 @@ bool planner_setting_parse(const char *text, planner_setting *setting,
         if (!good)
             return refuse_setting(
                 diagnostics, "a setting of the plan cannot be read", word, length,
-                "w, s, v, u, p, b or g and a number, chunk=slot or step, keep=mixed, registers, "
-                "again, output, private or nothing, policy=default or stream; with commas between");
+                "w, s, v, u, p, b or g and a number, chunk=slot or step, shift=yes or no, "
+                "keep=mixed, registers, again, output, private or nothing, policy=default or "
+                "stream; with commas between");
         word += length + (word[length] == ',');
     }
     if (setting->workers != 0 && setting->subgroups != 0)
@@ -119,5 +126,5 @@ bool planner_setting_is_free(const planner_setting *setting) {
     for (int i = 0; i < NUMBER_KEYS; i++)
         if (*(const int64_t *)(const void *)((const char *)setting + number_keys[i].offset) != 0)
             return false;
-    return setting->stepped < 0 && setting->keeping < 0;
+    return setting->stepped < 0 && setting->shifted < 0 && setting->keeping < 0;
 }

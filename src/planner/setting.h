@@ -12,6 +12,7 @@
 typedef struct planner_setting {
     int64_t workers, subgroups, vector, unroll, packed, blocks, parts; /* 0: free */
     int stepped;      /* 1: chunks of the row are walked in steps, 0: they lie in slots, -1: free */
+    int shifted;      /* 1: rows are shifted, 0: they are not, -1: free */
     int keeping;      /* a planner_keeping, -1: free */
     ir_policy policy; /* of all accesses; the search does not vary it, as no model prices it */
 } planner_setting;

@@ -10,8 +10,13 @@
  * 2. Of that kind the standard plan is taken if it is within a tenth of the lowest price: its times
  *    were measured, the others' are estimates. Not where lanes are threads: there all kinds were.
  * 3. Else prices that differ by less than 4% are the same, and the simpler form of them is taken.
+ *
+ * Before 2, rows that begin at any address are shifted, if that costs no more than the accesses
+ * that it saves (shift.h), which no model sees.
  */
 #include "planner/settle.h"
+
+#include "planner/shift.h"
 
 /* Factors of the lowest price, below which the standard plan is taken, and prices are the same. */
 static const double STANDARD_PRICE = 1.1, STANDARD_OF_THREADS = 1, SAME_PRICE = 1.04;
@@ -21,11 +26,16 @@ typedef enum settle_kind { OF_GROUPS, OF_CLUSTERS, IN_PARTS, KINDS } settle_kind
 /* Factors of the best price of single groups, below which rows are shared by clusters or split. */
 static const double kind_price[KINDS] = {[OF_GROUPS] = 1, [OF_CLUSTERS] = 0.9, [IN_PARTS] = 0.9};
 
+/* Part of the price that a shift of rows saves, at least. */
+static const double SHIFT_SAVES = 0.02;
+
 typedef struct settle_state {
     planner_search *search;
     const planner_program *program;
     const planner_setting *setting;
     settle_kind kind; /* candidates of this kind are eligible */
+    bool shifted; /* those whose rows are shifted are, else those whose rows are not */
+    bool either;  /* both of them */
 } settle_state;
 
 static settle_kind kind_of(const planner_candidate *c) {
@@ -35,7 +45,8 @@ static settle_kind kind_of(const planner_candidate *c) {
 static bool same_choice(const planner_candidate *a, const planner_candidate *b) {
     return a->lanes == b->lanes && a->subgroups == b->subgroups && a->vector == b->vector &&
            a->unroll == b->unroll && a->packed == b->packed && a->parts == b->parts &&
-           a->blocks == b->blocks && a->stepped == b->stepped && a->keeping == b->keeping;
+           a->blocks == b->blocks && a->stepped == b->stepped && a->shifted == b->shifted &&
+           a->keeping == b->keeping;
 }
 
 /* Whether the plan may become this candidate. Numbers of subgroups that are no power of two are
@@ -46,22 +57,28 @@ static bool is_eligible(const settle_state *s, const planner_candidate *c) {
     const planner_setting *setting = s->setting;
     bool asked = setting->workers != 0 || setting->subgroups != 0;
     return c->priced && (asked || (c->subgroups & (c->subgroups - 1)) == 0) &&
-           kind_of(c) == s->kind;
+           kind_of(c) == s->kind && (s->either || c->shifted == s->shifted);
 }
 
-/* The lowest price of the eligible candidates; -1: there are none. */
-static double find_least(const settle_state *s) {
-    double least = -1;
+/* The first of the eligible candidates with the lowest price; NULL: there are none. */
+static const planner_candidate *find_cheapest(const settle_state *s) {
+    const planner_candidate *cheapest = NULL;
     for (int64_t i = 0; i < s->search->count; i++) {
         const planner_candidate *c = &s->search->candidates[i];
-        if (is_eligible(s, c) && (least < 0 || c->price < least))
-            least = c->price;
+        if (is_eligible(s, c) && (cheapest == NULL || c->price < cheapest->price))
+            cheapest = c;
     }
-    return least;
+    return cheapest;
 }
 
-/* Decides what takes a row, and returns the lowest price of that kind. */
-static double choose_kind(settle_state *s) {
+/* Its price; -1: there are none. */
+static double find_least(const settle_state *s) {
+    const planner_candidate *cheapest = find_cheapest(s);
+    return cheapest != NULL ? cheapest->price : -1;
+}
+
+/* Decides what takes a row. */
+static void choose_kind(settle_state *s) {
     double least[KINDS];
     for (int kind = 0; kind < KINDS; kind++) {
         s->kind = (settle_kind)kind;
@@ -74,7 +91,26 @@ static double choose_kind(settle_state *s) {
         if (least[kind] >= 0 && least[kind] <= most && (first || least[kind] < least[s->kind]))
             s->kind = (settle_kind)kind;
     }
-    return least[s->kind];
+}
+
+/* Whether the shift saves so much of the time that it is worth a look, and more than it costs. */
+static bool is_worth_a_shift(const settle_state *s, const planner_candidate *straight,
+                             const planner_candidate *shifted) {
+    if (shifted == NULL || straight == NULL)
+        return straight == NULL;
+    double saved = planner_shift_saves(s->program, straight, shifted);
+    return saved > straight->price * SHIFT_SAVES && shifted->price < straight->price + saved;
+}
+
+/* Decides whether rows are shifted, and returns the lowest price of that kind. */
+static double choose_shift(settle_state *s) {
+    s->either = false;
+    const planner_candidate *straight = find_cheapest(s);
+    s->shifted = true;
+    const planner_candidate *shifted = find_cheapest(s);
+    s->shifted = is_worth_a_shift(s, straight, shifted);
+    const planner_candidate *cheapest = s->shifted ? shifted : straight;
+    return cheapest != NULL ? cheapest->price : -1;
 }
 
 /* Of two whose prices are the same to the model: the one with its chunks in slots, then the one
@@ -90,6 +126,7 @@ static bool is_standard(const settle_state *s, const planner_candidate *c) {
     planner_candidate standard = s->kind == IN_PARTS
                                      ? planner_candidate_standard_part(s->program, c->parts)
                                      : planner_candidate_standard(s->program);
+    standard.shifted = c->shifted;
     return same_choice(c, &standard);
 }
 
@@ -108,7 +145,8 @@ static int64_t find_standard(const settle_state *s, double least) {
     int64_t standard = -1;
     for (int64_t i = 0; i < s->search->count; i++) {
         const planner_candidate *c = &candidates[i];
-        if (c->priced && kind_of(c) == s->kind && c->price <= most && is_standard(s, c) &&
+        bool kind = kind_of(c) == s->kind && c->shifted == s->shifted;
+        if (c->priced && kind && c->price <= most && is_standard(s, c) &&
             (standard < 0 || is_better_standard(c, &candidates[standard], least)))
             standard = i;
     }
@@ -132,8 +170,9 @@ static int64_t find_best(const settle_state *s, double least) {
 
 void planner_settle(planner_search *search, const planner_program *program,
                     const planner_setting *setting) {
-    settle_state s = {.search = search, .program = program, .setting = setting};
-    double least = choose_kind(&s);
+    settle_state s = {.search = search, .program = program, .setting = setting, .either = true};
+    choose_kind(&s);
+    double least = choose_shift(&s);
     int64_t standard = find_standard(&s, least);
     search->best = standard >= 0 ? standard : find_best(&s, least);
 }

@@ -10,6 +10,8 @@
  */
 #include "planner/work.h"
 
+#include "planner/shift.h"
+
 #include "analysis/access_width.h"
 #include "analysis/orders.h"
 
@@ -222,6 +224,7 @@ static planner_access *access_make(planner_program *program, const ir_op *op) {
     }
     if (access->row)
         access->run = run_of(program, op);
+    access->follows = program->shift != NULL && planner_shift_aligns(state, program->shift, op);
     if (form->rank > 1)
         access->length = evaluate(program, tensor->type.extent[form->rank - 1]);
     return access;
@@ -537,6 +540,7 @@ planner_program *planner_program_begin(planner_state *state, const int64_t *size
         program->canonical = analysis_order_conflict(state->module, &state->axes, state->lane_axis,
                                                      &odd, state->strict) != NULL;
         program->extent = program->known ? known : evaluate(program, extent);
+        program->shift = planner_shift_find(state, program->canonical);
     }
     return program;
 }

@@ -31,6 +31,7 @@ typedef struct planner_access {
     bool row;          /* runs over the lane axis */
     bool shared;       /* the same cells for all programs */
     bool asks;         /* an index is not known to be inside */
+    bool follows;      /* its rows begin as those do that may shift the axis */
     int run;           /* neighbours of a worker that come to neighbouring cells */
     int64_t length;    /* elements of the tensor's rows, whose beginnings decide how accesses are
                           aligned; 0: one row, which begins where the tensor does */
@@ -99,6 +100,7 @@ typedef struct planner_program {
     int64_t live_most;        /* as in planner_options */
     bool shares_rows;         /* groups of a cluster may share a program */
     bool canonical;           /* a reduction of the lane axis has the canonical order */
+    const ir_op *shift;       /* an access whose rows may shift the lane axis; NULL: none */
     cost_machine device;
     bool known;              /* the row has a known length: chunks may lie in slots */
     int64_t extent;          /* of the lane axis; 1 when there is none */

@@ -278,7 +278,7 @@ def pictures():
     case("a_page_has_the_report", run.code == 0 and run.out == ""
          and "by scratch: 256 bytes" in file.read_text(encoding="utf-8"), run)
     file = command.SCRATCH / "whole.html"
-    run = croft("explain", "examples/softmax.croft", "N=1009", "--html", "-o", file, *ON)
+    run = croft("explain", "examples/softmax.croft", "N=1008", "--html", "-o", file, *ON)
     page = file.read_text(encoding="utf-8") if run.code == 0 else ""
     case("a_whole_page_stands_in_one_file", page.count("<svg ") == 1 and "reduce max.0" in page
          and "program row: R" in page and page.endswith("</html>\n")

@@ -29,7 +29,7 @@ WALKED = "sum"  # every (W, V, U, chunk)
 UNROLLS = range(1, 17)
 BLOCK = 256  # of the loop in softmax_blocks, the last of which ends where the call says
 RAGGED, DIVIDING = [1001, 4103, 333], [8192, 1024, 3072]
-ROW = re.compile(r"^[* ] +\d+ +[\d.]+" + r" +(\d+)" * 5 + r" +(slot|step) +(\w+)", re.M)
+ROW = re.compile(r"^[* ] +\d+ +[\d.]+" + r" +(\d+)" * 5 + r" +(slot|step) +(\w+) +(shifted)?", re.M)
 random.seed(command.SEED)
 
 
@@ -38,16 +38,17 @@ def is_row_kernel(path):
 
 
 def planned(words):
-    """Legal candidates, and the page that lists them."""
+    """Legal candidates whose rows are not shifted, and the page that lists them (guards of others:
+    shifted_rows.py)."""
     page = croft("plan", *words, "--all")
     keys = ("w", "v", "u", "p", "g", "chunk", "keep")
-    return [dict(zip(keys, [int(word) if word.isdigit() else word for word in row]), asked=False)
-            for row in ROW.findall(page.out)], page
+    return [dict(zip(keys, [int(word) if word.isdigit() else word for word in row]), asked=False,
+                 shift="no") for row in ROW.findall(page.out) if not row[-1]], page
 
 
 def setting_of(choice):
     numbers = ",".join(f"{key}={choice[key]}" for key in "wvupg")
-    return f"{numbers},chunk={choice['chunk']},keep={choice['keep']}"
+    return f"{numbers},chunk={choice['chunk']},shift={choice['shift']},keep={choice['keep']}"
 
 
 def in_blocks(text):

@@ -35,7 +35,7 @@ def candidates(*words):
 
 def setting_of(choice):
     numbers = ",".join(f"{key}={choice[key]}" for key in "wvupg")
-    return f"{numbers},chunk={choice['chunk']},keep={choice['keep']}"
+    return f"{numbers},chunk={choice['chunk']},shift={choice['shift']},keep={choice['keep']}"
 
 
 def check_page():

@@ -264,6 +264,30 @@ def check_guards():
     case("guards_are_left_out", count > 7, count)
 
 
+def check_planned():
+    """The planner shifts rows that begin anywhere, where many bytes move."""
+    for name, words, wanted in (
+            ("ragged", ["N=4095", "T=bf16", "R=16384"], True),
+            ("of_vectors", ["N=4096", "T=bf16", "R=16384"], False),
+            ("few_and_short", ["N=127", "T=bf16", "R=1"], False),
+            ("refused", ["N=4095", "T=bf16", "R=16384", "--set", "shift=no"], False),
+            ("asked_for", ["N=127", "T=f32", "R=1", "--set", "shift=yes"], True),
+            ("of_a_cpu", ["N=4095", "T=f32", "R=16384", "--machine", "cpu-avx2"], False)):
+        machine = [] if "--machine" in words else SM
+        result = croft("plan", "examples/rmsnorm.croft", *words, *machine)
+        case(f"planned_{name}", result.code == 0 and (" shift x.0" in result.out) == wanted, result)
+    result = croft("plan", "examples/rmsnorm.croft", "N=4096", "T=f32", *SM, "--set",
+                   "w=256,v=4,shift=yes")
+    case("nothing_to_gain_refused", result.code != 0 and "[shift]" in result.text, result)
+    result = croft("plan", "examples/rmsnorm.croft", "N=4096", "T=f32", *SM, "--set", "shift=2")
+    case("no_such_shift", result.code != 0 and "[plan-set]" in result.text, result)
+    for width, dtype in ((1001, "bf16"), (1003, "f16"), (4098, "f32")):
+        words = ["examples/softmax.croft", *arguments("softmax", 5, width, dtype, False)]
+        result = croft("run", *words, "y=/dev/null", *SM, "--target", "sim", "--check",
+                       "--verify-passes", "--set", "shift=yes")
+        case(f"planned_{width}_{dtype}_runs", result.code == 0 and not result.err, result)
+
+
 def main():
     check_examples()
     check_parts()
@@ -273,6 +297,7 @@ def main():
     check_refused()
     check_texts()
     check_guards()
+    check_planned()
     command.finish()
 
 

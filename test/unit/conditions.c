@@ -193,7 +193,8 @@ static const struct {
 } wanted[] = {
     {0, "sm_90", "x aligned 16, w aligned 8, y aligned 16, N % 4 == 0"},
     {4096, "sm_90", "x aligned 16, w aligned 8, y aligned 16"},
-    {1009, "sm_80", "x aligned 16, w aligned 8, y aligned 16"},
+    {1009, "sm_80", /* shifted: either way of x and y, and w goes by one element */
+     "x aligned 16, y aligned 16, x begins 16, y begins 16, x spaced 16, y spaced 16"},
     {4096, "cpu-avx2", ""}, /* a cpu takes vectors from any address */
 };
 
@@ -355,14 +356,15 @@ static ir_value *made_before(ir_module *module, ir_op *where, ir_opcode opcode, 
     return op->results[0];
 }
 
-/* The base of the last index is two less: groups begin elsewhere. */
+/* The base of the last index is half a group less: groups begin elsewhere. */
 static void move_base(mutants *m, ir_op *op) {
     ir_access *access = op->attributes.access;
     ir_index *last = &access->index[access->rank - 1], kept = *last;
     ir_value *base = op->operands[last->operand];
-    ir_value *two = made_before(m->module, op, IR_CONSTANT, 0, NULL);
-    two->definer->attributes.constant = (ir_constant){.dtype = BASE_I64, .integer = 2};
-    ir_value *operands[] = {base, two};
+    ir_value *half = made_before(m->module, op, IR_CONSTANT, 0, NULL);
+    half->definer->attributes.constant =
+        (ir_constant){.dtype = BASE_I64, .integer = access->width / 2};
+    ir_value *operands[] = {base, half};
     ir_value *moved = made_before(m->module, op, IR_SUB, 2, operands);
     op->operands[last->operand] = moved;
     last->inside = false;
@@ -376,7 +378,7 @@ static void move_base(mutants *m, ir_op *op) {
     op->operands[last->operand] = base;
     *last = kept;
     ir_op_remove(moved->definer);
-    ir_op_remove(two->definer);
+    ir_op_remove(half->definer);
     m->killed++;
 }
 

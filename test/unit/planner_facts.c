@@ -42,7 +42,8 @@ typedef struct facts_case {
 
 static const facts_case cases[] = {
     {"sm_90", 127, "w=8,v=2,chunk=slot,keep=registers"},
-    {"sm_90", 1009, "w=64,v=4,chunk=slot,keep=registers"},
+    {"sm_90", 1009, "w=64,v=4,chunk=slot,shift=no,keep=registers"},
+    {"sm_90", 1009, "w=64,v=4,chunk=slot,shift=yes,keep=registers"},
     {"sm_90", 4096, "w=256,v=4,chunk=slot,keep=registers"},
     {"sm_90", 4096, "w=256,v=4,chunk=slot,keep=again"},
     {"sm_90", 4096, "w=416,v=1,u=2,chunk=step,keep=mixed"},
