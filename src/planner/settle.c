@@ -34,8 +34,8 @@ typedef struct settle_state {
     const planner_program *program;
     const planner_setting *setting;
     settle_kind kind; /* candidates of this kind are eligible */
-    bool shifted; /* those whose rows are shifted are, else those whose rows are not */
-    bool either;  /* both of them */
+    bool shifted;     /* those whose rows are shifted are, else those whose rows are not */
+    bool either;      /* both of them */
 } settle_state;
 
 static settle_kind kind_of(const planner_candidate *c) {
