@@ -75,8 +75,9 @@ def plan_words(plan, kernel):
 
 
 def portable(croft, path, plan, kernel, folder):
-    """The words of a run whose plan is made for a cpu, with portable functions and exact quotients:
-    only its bits are those of other plans. The planner's own words where it makes no plan."""
+    """The words of a run whose plan is made for a cpu, with the forms of functions that the
+    fallback plan has: only its bits are those of other plans. The planner's own words where it
+    makes no plan."""
     words = plan_words(plan, kernel)
     if plan not in TARGETS or folder is None:
         return words
@@ -87,8 +88,12 @@ def portable(croft, path, plan, kernel, folder):
     if status:
         return words
     file = pathlib.Path(folder) / "portable.plan"
-    text = re.sub(r"^(div \S+ +)reciprocal$", r"\1exact", text, flags=re.MULTILINE)
-    file.write_text(re.sub(r"^(math \S+ +)flushed$", r"\1portable", text, flags=re.MULTILINE))
+    own = plan_words("fallback", kernel)
+    _, other = run([croft, "plan", str(path), *own] + kernel.arguments + outputs)
+    for line in re.findall(r"^math \S+ +flushed$", other, re.MULTILINE):
+        anchor = re.escape(line.split()[1])
+        text = re.sub(rf"^(math {anchor} +)portable$", r"\1flushed", text, flags=re.MULTILINE)
+    file.write_text(text)
     words[words.index("--plan") + 1] = str(file)
     return words
 
