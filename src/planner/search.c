@@ -346,20 +346,23 @@ static bool reads_again(const search_state *s) {
     return facts.reread_bytes > 0 || facts.array_bytes > 0;
 }
 
-/* Rows in the registers of 2, 4 and 8 groups. */
+/* Rows of a known width in the registers of 2, 4 and 8 groups; what is refused is not listed. */
 static void look_at_clusters(search_state *s) {
     const machine *device = s->program->state->machine;
     int64_t subgroup = device->subgroup, most = planner_vector_limit(device);
     for (int64_t blocks = 2; blocks <= MOST_BLOCKS; blocks *= 2)
         for (int64_t w = CLUSTER_THREADS; w <= device->lanes_limit; w *= 2)
-            for (int64_t v = 1; v <= most; v *= 2)
-                add_form(s, (planner_candidate){.lanes = subgroup,
-                                                .subgroups = w / subgroup,
-                                                .vector = v,
-                                                .unroll = 1,
-                                                .packed = 1,
-                                                .blocks = blocks,
-                                                .parts = 1});
+            for (int64_t v = 1; v <= most; v *= 2) {
+                planner_candidate form = {.lanes = subgroup,
+                                          .subgroups = w / subgroup,
+                                          .vector = v,
+                                          .unroll = 1,
+                                          .packed = 1,
+                                          .blocks = blocks,
+                                          .parts = 1};
+                if (planner_candidate_check_form(s->program, &form))
+                    add_form(s, form);
+            }
     price_forms(s);
 }
 

@@ -6,7 +6,7 @@
  *     75.9   256   4  slot  standard        10%: taken
  *
  * 1. Rows are split into parts only if that saves a tenth of the best time of one launch by single
- *    groups, and are shared by clusters only if that does.
+ *    groups, and are shared by clusters only if that saves a twentieth.
  * 2. Of that kind the standard plan is taken if it is within a tenth of the lowest price: its times
  *    were measured, the others' are estimates. Not where lanes are threads: there all kinds were.
  * 3. Else prices that differ by less than 4% are the same, and the simpler form of them is taken.
@@ -24,7 +24,7 @@ static const double STANDARD_PRICE = 1.1, STANDARD_OF_THREADS = 1, SAME_PRICE = 
 typedef enum settle_kind { OF_GROUPS, OF_CLUSTERS, IN_PARTS, KINDS } settle_kind;
 
 /* Factors of the best price of single groups, below which rows are shared by clusters or split. */
-static const double kind_price[KINDS] = {[OF_GROUPS] = 1, [OF_CLUSTERS] = 0.9, [IN_PARTS] = 0.9};
+static const double kind_price[KINDS] = {[OF_GROUPS] = 1, [OF_CLUSTERS] = 0.95, [IN_PARTS] = 0.9};
 
 /* Part of the price that a shift of rows saves, at least. */
 static const double SHIFT_SAVES = 0.02;
