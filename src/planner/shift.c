@@ -64,9 +64,9 @@ bool planner_shift_aligns(const planner_state *state, const ir_op *shift, const 
     return true;
 }
 
-/* Bytes of an element, to which accesses of one element are narrow: those of 4 bytes were within 4%
- * of shifted ones on an H200 for one tensor read and one written, and up to 25% faster where two are
- * read and kept, for which the guards leave no registers. */
+/* Bytes of an element, up to which accesses of one element are narrow. On an H200 those of 4 bytes
+ * were within 4% of shifted ones where one tensor is read and one written, and up to 25% faster
+ * where two are read and kept, for which the guards leave no registers. */
 static const int64_t NARROW_BYTES = 2;
 
 /* Cycles of a processor for an access of a subgroup, whatever its width. On an H200 (2026-11-30)
