@@ -25,6 +25,8 @@ def plan_of(candidate, model):
     if "refused" in candidate or "total" not in price:
         return None
     choice = {key: candidate[key] for key in (*NUMBERS, *RULES)}
+    if candidate["b"] > 1:  # groups of a cluster
+        choice["b"] = candidate["b"]
     facts = {key: candidate[key] for key in ("features", "launches") if key in candidate}
     return {"choice": choice, "set": ",".join(f"{key}={value}" for key, value in choice.items()),
             "storage": " ".join(f"{one['value']}:{one['kept']}" for one in candidate["storage"]),

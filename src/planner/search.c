@@ -405,8 +405,10 @@ planner_search *planner_search_run(planner_program *program, const planner_setti
     else if (setting->parts == 0 && setting->blocks <= 1 &&
              planner_parts_are_wanted(program, model))
         look_at_parts(&s);
-    if (program->state->machine->cluster_limit > 0 && planner_setting_is_free(setting) &&
-        model == COST_CUDA && s.search->is_time && reads_again(&s))
+    const planner_state *state = program->state;
+    bool clusters = state->machine->cluster_limit > 0 && program->known && !state->portable;
+    if (clusters && planner_setting_is_free(setting) && model == COST_CUDA && s.search->is_time &&
+        reads_again(&s))
         look_at_clusters(&s);
     if (s.search->best >= 0 && s.search->is_time)
         planner_settle(s.search, program, setting);

@@ -131,7 +131,8 @@ def answer_of(count):
     """An answer of `croft plan --all --json`, with refused and unpriced candidates."""
     def candidate(index, **more):
         return {"w": 1 << index % 11, "v": 1 << index % 4, "u": 1, "p": 1 << index % 3, "g": 1,
-                "chunk": ("slot", "step")[index % 2], "keep": "mixed", "chosen": index == count - 1,
+                "chunk": ("slot", "step")[index % 2], "shift": "no", "keep": "mixed", "b": 1,
+                "chosen": index == count - 1,
                 "storage": [{"value": "t", "kept": ("registers", "reload")[index // 44 % 2]}],
                 "features": {"programs": index},
                 "prices": {"cuda": {"total": 1.0 + index, "is_time": True,
@@ -147,7 +148,7 @@ def legal_plans_that_differ_are_chosen():
     found, legal = plans.choose(answer_of(44), 64, "a")
     assert legal == len(found) == 44 and [plan["name"] for plan in found][:2] == ["p0", "p1"]
     assert [plan["predicted_us"] for plan in found] == [1.0 + index for index in range(44)]
-    assert found[3]["set"] == "w=8,v=8,u=1,p=1,g=1,chunk=step,keep=mixed"
+    assert found[3]["set"] == "w=8,v=8,u=1,p=1,g=1,chunk=step,shift=no,keep=mixed"
     assert found[2]["choice"]["keep"] == "mixed", "a rule that keeps all values alike comes twice"
     assert found[3]["causes"] == {"memory": 1.0} and found[3]["features"] == {"programs": 3}
 

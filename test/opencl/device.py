@@ -77,7 +77,9 @@ def example_cases(one_of):
         special, edited = "/special/" in case.name, bool(case.packing or case.shift)
         kind = 0 if usual else 1 if special else 2 if case.plan == CHECK_PLAN and not edited else 3
         taken = number % (one_of or ONE_OF[command.TIER][kind]) == 0
-        if case.variant is not None or not (taken or (usual and case.width in CHECK_WIDTHS)):
+        clusters = case.packing is not None and "block" in case.packing[1]
+        taken = taken or (usual and case.width in CHECK_WIDTHS)
+        if clusters or case.variant is not None or not taken:
             continue
         machine = MACHINES[0] if case.packing or case.shift else MACHINES[number % 4 % 3]
         case.words[case.words.index("--machine") + 1] = machine
