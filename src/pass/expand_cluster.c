@@ -69,13 +69,6 @@ static expand_scratch *far_scratch_of(expand_state *state, const ir_op *user) {
     return NULL;
 }
 
-static ir_access *build_access(expand_state *state) {
-    ir_access *access = BASE_NEW(state->module->arena, ir_access);
-    *access = (ir_access){.rank = 1, .fill = -1, .mask = -1, .width = 1};
-    access->index[0] = (ir_index){.kind = IR_INDEX_AFFINE, .operand = -1, .vector = -1};
-    return access;
-}
-
 /* The first lane of the group writes its cell in the scratch of a group of the cluster. */
 static void build_put(expand_state *state, expand_scratch *scratch, ir_value *value, int64_t to) {
     ir_builder *b = &state->builder;
@@ -86,7 +79,7 @@ static void build_put(expand_state *state, expand_scratch *scratch, ir_value *va
     ir_type type = scratch->token->type;
     type.state = IR_TOKEN_WRITTEN;
     ir_op *put = ir_build_op(b, IR_PUT, 6, operands, 1, &type, 0);
-    ir_access *access = build_access(state);
+    ir_access *access = expand_scratch_access(state);
     access->index[0].operand = 1;
     access->mask_kind = IR_MASK_RANGE;
     access->mask = 2;
@@ -105,31 +98,10 @@ static ir_value *value_of_lane(expand_state *state, ir_value *value) {
     return op != NULL && op->opcode == IR_UNIFORM ? op->operands[0] : expand_splat(state, value, 1);
 }
 
-/* What all groups told in the slots of every lane; past the last one the identity. */
-static ir_value *build_get(expand_state *state, expand_scratch *scratch) {
-    ir_builder *b = &state->builder;
-    int64_t blocks = state->module->cluster;
-    int slots = 1;
-    while (slots < blocks)
-        slots *= 2;
-    ir_access *access = build_access(state);
-    ir_affine_add(&access->index[0].affine, (ir_term){LAYOUT_SLOT, 1, 0, 1});
-    ir_value *operands[4] = {scratch->array};
-    int count = 1;
-    if (slots != blocks) {
-        access->mask_kind = IR_MASK_RANGE;
-        access->mask_affine = ir_affine_of(0, 1);
-        access->mask = count;
-        operands[count++] = ir_build_integer(b, BASE_I64, blocks);
-        access->fill = count;
-        operands[count++] = expand_reduce_identity(state, scratch->user);
-    }
-    operands[count++] = scratch->token;
-    ir_type type = ir_type_slots(scratch->array->type.dtype, slots);
-    ir_op *get = ir_build_op(b, IR_GET, count, operands, 1, &type, 0);
-    get->attributes.access = access;
-    get->results[0]->scope = IR_SCOPE_GROUP;
-    return get->results[0];
+/* What all groups told. */
+static ir_value *get_told(expand_state *state, const expand_scratch *scratch) {
+    ir_affine index = ir_affine_of(0, 1);
+    return expand_scratch_get(state, scratch, &index, state->module->cluster, IR_SCOPE_GROUP);
 }
 
 /* An iteration before may be reading still. */
@@ -167,7 +139,7 @@ void expand_cluster_combine(expand_state *state, ir_op *const *reduces, int coun
         if (scratch == NULL)
             continue;
         state->builder.location = reduces[i]->location;
-        ir_value *folded = expand_reduce_fold(state, reduces[i], build_get(state, scratch));
+        ir_value *folded = expand_reduce_fold(state, reduces[i], get_told(state, scratch));
         folded->scope = IR_SCOPE_GROUP;
         values[i] = expand_uniform(state, folded);
     }

@@ -275,6 +275,12 @@ expand_range expand_scratch_inside(const expand_state *state, const ir_op *op);
  * comes of them is uniform, or where programs share the team T(1). */
 void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int count,
                             ir_value **values);
+/* An access of scratch by an index that is 0 so far. */
+ir_access *expand_scratch_access(expand_state *state);
+/* The cells of the array at this index of the slots, in every lane; past the last one the identity
+ * of the array's reduction. */
+ir_value *expand_scratch_get(expand_state *state, const expand_scratch *scratch,
+                             const ir_affine *index, int64_t cells, ir_scope scope);
 /* Publishes what is written, and releases the published arrays of the range; the sync of a group
  * only those that no other group writes. */
 void expand_scratch_sync(expand_state *state, expand_range released, ir_scope scope);

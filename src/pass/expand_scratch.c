@@ -89,11 +89,10 @@ void expand_scratch_sync(expand_state *state, expand_range released, ir_scope sc
 }
 
 /* ---- put, get ---- */
-static ir_access *build_access(expand_state *state, layout_holder holder) {
+ir_access *expand_scratch_access(expand_state *state) {
     ir_access *access = BASE_NEW(state->module->arena, ir_access);
     *access = (ir_access){.rank = 1, .fill = -1, .mask = -1, .width = 1};
     access->index[0] = (ir_index){.kind = IR_INDEX_AFFINE, .operand = -1, .vector = -1};
-    ir_affine_add(&access->index[0].affine, (ir_term){holder, 1, 0, 1});
     return access;
 }
 
@@ -104,7 +103,8 @@ static void build_put(expand_state *state, expand_scratch *scratch, ir_value *va
     ir_type type = scratch->token->type;
     type.state = IR_TOKEN_WRITTEN;
     ir_op *put = ir_build_op(&state->builder, IR_PUT, 4, operands, 1, &type, 0);
-    ir_access *access = build_access(state, LAYOUT_SUBGROUP);
+    ir_access *access = expand_scratch_access(state);
+    ir_affine_add(&access->index[0].affine, (ir_term){LAYOUT_SUBGROUP, 1, 0, 1});
     access->mask_kind = IR_MASK_RANGE;
     access->mask = 1;
     access->mask_affine = ir_affine_of(1, 0);
@@ -117,23 +117,21 @@ static ir_scope scope_of_partials(const expand_state *state) {
     return state->packed ? IR_SCOPE_SUBGROUP : IR_SCOPE_GROUP;
 }
 
-/* All partial results of its program in the slots of every lane; past the last one the identity. */
-static ir_value *build_get(expand_state *state, expand_scratch *scratch) {
+ir_value *expand_scratch_get(expand_state *state, const expand_scratch *scratch,
+                             const ir_affine *index, int64_t cells, ir_scope scope) {
     ir_builder *b = &state->builder;
-    const expand_axis *axis = &state->axis[expand_reduce_axis(scratch->user)];
-    int64_t subgroups = axis->subgroups;
     int slots = 1;
-    while (slots < subgroups)
+    while (slots < cells)
         slots *= 2;
-    ir_access *access = build_access(state, LAYOUT_SLOT);
-    access->index[0].affine = axis->partials;
+    ir_access *access = expand_scratch_access(state);
+    access->index[0].affine = *index;
     ir_value *operands[4] = {scratch->array};
     int count = 1;
-    if (slots != subgroups) {
+    if (slots != cells) {
         access->mask_kind = IR_MASK_RANGE;
         access->mask_affine = ir_affine_of(0, 1);
         access->mask = count;
-        operands[count++] = ir_build_integer(b, BASE_I64, subgroups);
+        operands[count++] = ir_build_integer(b, BASE_I64, cells);
         access->fill = count;
         operands[count++] = expand_reduce_identity(state, scratch->user);
     }
@@ -141,8 +139,15 @@ static ir_value *build_get(expand_state *state, expand_scratch *scratch) {
     ir_type type = ir_type_slots(scratch->array->type.dtype, slots);
     ir_op *get = ir_build_op(b, IR_GET, count, operands, 1, &type, 0);
     get->attributes.access = access;
-    get->results[0]->scope = scope_of_partials(state);
+    get->results[0]->scope = scope;
     return get->results[0];
+}
+
+/* All partial results of its program. */
+static ir_value *get_partials(expand_state *state, const expand_scratch *scratch) {
+    const expand_axis *axis = &state->axis[expand_reduce_axis(scratch->user)];
+    return expand_scratch_get(state, scratch, &axis->partials, axis->subgroups,
+                              scope_of_partials(state));
 }
 
 /* The arrays may be read still, from an iteration before: one sync releases all of them, before the
@@ -182,7 +187,7 @@ void expand_scratch_combine(expand_state *state, ir_op *const *reduces, int coun
         if (values[i] == NULL)
             continue;
         state->builder.location = reduces[i]->location;
-        ir_value *all = build_get(state, scratch_of(state, reduces[i]));
+        ir_value *all = get_partials(state, scratch_of(state, reduces[i]));
         ir_value *folded = expand_reduce_fold(state, reduces[i], all);
         folded->scope = scope_of_partials(state);
         values[i] = state->packed ? folded : expand_uniform(state, folded);
