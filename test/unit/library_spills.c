@@ -4,14 +4,6 @@
 
 #include "library_fixture.h"
 
-#define SOFTMAX                                                                                    \
-    "kernel softmax(x: in f32[R, N], y: out f32[R, N]) {\n"                                        \
-    "    program row: R\n"                                                                         \
-    "    t = x[row, :]\n"                                                                          \
-    "    e = exp(t - max(t))\n"                                                                    \
-    "    y[row, :] = e / sum(e)\n"                                                                 \
-    "}\n"
-
 enum { ROWS = 1000, WIDTH = 16384, TRIES = 16, TEXT = 4096 };
 
 /* What a call gives after so many compilations that spill; of a good one its plan. */
