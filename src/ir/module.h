@@ -49,7 +49,12 @@ typedef enum ir_zero { IR_ZERO_RELAXED, IR_ZERO_STRICT } ir_zero;
 typedef enum ir_rounding { IR_ROUND_ZERO, IR_ROUND_EVEN } ir_rounding;
 /* What caches should do with the elements of an access. It is a hint: never what is read or stored.
  * STREAM: they are read or stored once, so nothing else should give way to them. */
-typedef enum ir_policy { IR_POLICY_DEFAULT, IR_POLICY_STREAM, IR_POLICY_COUNT } ir_policy;
+typedef enum ir_policy {
+    IR_POLICY_DEFAULT,
+    IR_POLICY_STREAM,     /* the first to leave the caches */
+    IR_POLICY_EVICT_LAST, /* the last to leave the device's cache */
+    IR_POLICY_COUNT
+} ir_policy;
 
 /* How widely a value is known to be the same, and whom a synchronisation brings together; from
  * narrow to wide. PROGRAM: the lanes that work on one program. */

@@ -73,6 +73,7 @@ const char *ir_order_name(ir_order order) {
 static const char *const policy_names[IR_POLICY_COUNT] = {
     [IR_POLICY_DEFAULT] = "default",
     [IR_POLICY_STREAM] = "stream",
+    [IR_POLICY_EVICT_LAST] = "evict_last",
 };
 
 const char *ir_policy_name(ir_policy policy) {

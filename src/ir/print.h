@@ -15,7 +15,7 @@ void ir_op_print(base_text *out, const ir_module *module, const ir_op *op);
 const char *ir_storage_name(ir_storage storage); /* `none`, `registers`, ... */
 const char *ir_scope_name(ir_scope scope);       /* `lane`, `group`, ... */
 const char *ir_order_name(ir_order order);       /* `tree`, `left`, ... */
-const char *ir_policy_name(ir_policy policy);    /* `default`, `stream` */
+const char *ir_policy_name(ir_policy policy);    /* `default`, `stream`, `evict_last` */
 const char *ir_token_state_name(ir_token_state state);
 
 /* What an op carries in text (attributes.def). */

@@ -86,7 +86,8 @@ typedef struct planner_candidate {
     int64_t blocks; /* groups of a cluster, each with W workers; 1: no cluster */
     int64_t parts;  /* of a row; 1: it is whole */
     bool stepped;
-    bool streams; /* stores of neighbours go past the caches (stream.h) */
+    bool streams;     /* stores of neighbours go past the caches (stream.h) */
+    bool evicts_last; /* lines that loads bring leave the last cache last (evict.h) */
     bool shifted;
     planner_keeping keeping;
     const planner_storages *storages;

@@ -19,6 +19,7 @@
 #include "ir/print.h"
 #include "pass/pass.h"
 #include "planner/early.h"
+#include "planner/evict.h"
 #include "planner/launches.h"
 #include "planner/planner.h"
 #include "planner/shift.h"
@@ -126,14 +127,21 @@ static ir_math_form math_form(const planner_state *state, const ir_op *op) {
     return flushes && ir_op_may_flush(op) ? IR_MATH_FLUSHED : IR_MATH_PORTABLE;
 }
 
+static ir_policy access_policy(const planner_state *state, const ir_op *op, int width) {
+    if (state->streams && op->opcode == IR_STORE && width > 1)
+        return IR_POLICY_STREAM;
+    if (state->evicts != NULL && planner_evict_has(state->evicts, op))
+        return IR_POLICY_EVICT_LAST;
+    return state->policy;
+}
+
 static void write_access(const planner_state *state, const ir_op *op) {
     ir_plan_line *line = ir_plan_add(state->arena, state->plan, IR_PLAN_ACCESS, op->anchor);
     line->width =
         analysis_access_width_on(state->machine, state->module, &state->axes, state->digits, op);
     if (state->shift != NULL && !planner_shift_aligns(state, state->shift, op))
         line->width = 1;
-    line->policy = state->streams && op->opcode == IR_STORE && line->width > 1 ? IR_POLICY_STREAM
-                                                                               : state->policy;
+    line->policy = access_policy(state, op, line->width);
     line->early = state->early != NULL && planner_early_has(state->early, op);
 }
 
@@ -223,12 +231,14 @@ ir_plan *planner_candidate_plan(planner_program *program, const planner_candidat
     begin_plan(state);
     state->early = candidate;
     state->streams = candidate->streams;
+    state->evicts = candidate->evicts_last ? program : NULL;
     state->shift = candidate->shifted ? program->shift : NULL;
     set_axes(state, &shared, &whole);
     planner_keep(state, candidate->storages);
     set_lines(state);
     state->early = NULL;
     state->streams = false;
+    state->evicts = NULL;
     state->shift = NULL;
     state->plan->of[IR_PLAN_AXIS].lines[state->lane_axis].digits = row;
     return state->plan;
@@ -267,7 +277,7 @@ static void refuse_settings(const planner_state *state, const char *set,
         diagnostics, "row-plan-refused", place,
         "kernel %s has no row plan: its text fixes who owns what", state->module->name);
     d->found = base_diagnostics_text(diagnostics, "%.80s", set);
-    d->expected = "policy=default or stream, where the kernel has layouts";
+    d->expected = "policy=default, stream or evict_last, where the kernel has layouts";
 }
 
 static void refuse_price(const planner_search *search, const planner_candidate *legal,
@@ -347,7 +357,8 @@ static ir_plan *plan_row(planner_state *state, planner_family family,
     bool gpu = state->machine->lanes_are_threads && family == PLANNER_AUTOMATIC;
     bool searches = gpu || options->all || options->model_given;
     bool parts = family == PLANNER_AUTOMATIC && planner_parts_are_wanted(program, report->model);
-    bool streams = family == PLANNER_AUTOMATIC && !searches && free;
+    bool asked = setting->policy != IR_POLICY_DEFAULT;
+    bool streams = family == PLANNER_AUTOMATIC && !searches && free && !asked;
     if (streams)
         planner_stream_choose(program, standard, report->model, options->coefficients);
     if (!searches && free && !parts)
@@ -365,6 +376,8 @@ static ir_plan *plan_row(planner_state *state, planner_family family,
     }
     report->chosen = report->search->candidates[report->search->best];
     planner_early_choose(program, &report->chosen, report->model, options->coefficients);
+    if (!asked)
+        planner_evict_choose(program, &report->chosen);
     return planner_candidate_plan(program, &report->chosen);
 }
 

@@ -16,11 +16,12 @@ typedef struct planner_state {
     analysis_sweeps sweeps;
     ir_plan *plan;                    /* axes are set, in the order of analysis_axes */
     const layout_axis *const *digits; /* of the plan's axes, once they are set */
-    int lane_axis;      /* the element axis with lanes, -1 when there is none or several */
-    bool strict;        /* one result for every plan */
-    bool portable;      /* no native form of a function */
-    ir_policy policy;   /* of all accesses */
-    bool streams;       /* stores of neighbours go past the caches */
+    int lane_axis;    /* the element axis with lanes, -1 when there is none or several */
+    bool strict;      /* one result for every plan */
+    bool portable;    /* no native form of a function */
+    ir_policy policy; /* of all accesses */
+    bool streams;     /* stores of neighbours go past the caches */
+    const struct planner_program *evicts; /* whose loads evict last; NULL: none do */
     const ir_op *shift; /* the access whose rows shift the lane axis of the plan; NULL: none */
     const struct planner_candidate *early; /* whose early loads the plan has; NULL: none */
     bool owners;                           /* the text fixes owners: */

@@ -112,8 +112,8 @@ bool planner_setting_parse(const char *text, planner_setting *setting,
             return refuse_setting(
                 diagnostics, "a setting of the plan cannot be read", word, length,
                 "w, s, v, u, p, b or g and a number, chunk=slot or step, shift=yes or no, "
-                "keep=mixed, registers, again, output, private or nothing, policy=default or "
-                "stream; with commas between");
+                "keep=mixed, registers, again, output, private or nothing, policy=default, "
+                "stream or evict_last; with commas between");
         word += length + (word[length] == ',');
     }
     if (setting->workers != 0 && setting->subgroups != 0)

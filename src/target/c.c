@@ -231,6 +231,8 @@ void target_c_begin(target_emitter *emitter, base_arena *arena, const ir_module 
 
 const char *target_c_ignores_policy(base_arena *arena, const ir_module *module, const ir_op *op,
                                     const machine *on) {
+    if (op->attributes.access->policy == IR_POLICY_EVICT_LAST)
+        return "a cpu's caches take no such hint";
     if (op->opcode != IR_STORE)
         return "a cpu loads through its caches";
     target_emitter emitter;

@@ -313,7 +313,7 @@ static const target_gpu_spelling cuda_spelling = {
     .lock_step = CUDA_WARP,
     .exchanges = 1,
     .scratch_declared = DECLARED_MAX,
-    .streams = true,
+    .policies = true,
     .refuses = cuda_refuses,
     .title = cuda_title,
     .shared = cuda_shared,
@@ -337,11 +337,12 @@ static const char *cuda_supports(const ir_module *module, const ir_op *op, const
     return target_gpu_supports(module, op, on, &cuda_spelling);
 }
 
-/* Every load and store has a form with a policy. */
+/* Every load has a form with each policy, every store one with `stream`. */
 static const char *cuda_ignores_policy(base_arena *arena, const ir_module *module, const ir_op *op,
                                        const machine *on) {
-    (void)arena, (void)module, (void)op, (void)on;
-    return NULL;
+    (void)arena, (void)module, (void)on;
+    bool stays = op->opcode == IR_STORE && op->attributes.access->policy == IR_POLICY_EVICT_LAST;
+    return stays ? "only lines that are loaded are asked to stay" : NULL;
 }
 
 static void cuda_emit(base_arena *arena, const ir_module *const *modules, int count,

@@ -181,22 +181,35 @@ const char *target_gpu_fill(const target_gpu_access *access, int slot) {
     return s->dtype == BASE_F32 ? "0.0f" : s->dtype == BASE_BOOL ? "false" : "0";
 }
 
-bool target_gpu_streams(const target_gpu_access *access) {
-    return target_gpu_spelling_of(access->e)->streams && access->access->policy == IR_POLICY_STREAM;
+const char *target_gpu_policy(const target_gpu_access *access) {
+    if (!target_gpu_spelling_of(access->e)->policies)
+        return NULL;
+    switch (access->access->policy) {
+    case IR_POLICY_STREAM:
+        return "once";
+    case IR_POLICY_EVICT_LAST:
+        return access->op->opcode == IR_LOAD ? "last" : NULL;
+    case IR_POLICY_DEFAULT:
+    case IR_POLICY_COUNT:
+        break;
+    }
+    return NULL;
 }
 
 /* `load_once_f32(x + (at))`, `store_once_f32(y + (at), value)`; `value` NULL: a load. */
-static const char *streaming(const target_gpu_access *s, int slot, const char *value) {
+static const char *by_policy(const target_gpu_access *s, int slot, const char *value) {
     const char *type = target_gpu_memory_type(s->dtype), *at = target_gpu_offset(s, slot);
-    return value == NULL ? target_emit_text(s->e, "load_once_%s(%s + (%s))", type, s->pointer, at)
-                         : target_emit_text(s->e, "store_once_%s(%s + (%s), %s)", type, s->pointer,
-                                            at, value);
+    const char *policy = target_gpu_policy(s);
+    return value == NULL
+               ? target_emit_text(s->e, "load_%s_%s(%s + (%s))", policy, type, s->pointer, at)
+               : target_emit_text(s->e, "store_%s_%s(%s + (%s), %s)", policy, type, s->pointer, at,
+                                  value);
 }
 
 const char *target_gpu_loaded(const target_gpu_access *access, int slot) {
     const target_gpu_access *s = access;
     const char *element =
-        target_gpu_streams(s) ? streaming(s, slot, NULL) : target_gpu_element(s, slot);
+        target_gpu_policy(s) != NULL ? by_policy(s, slot, NULL) : target_gpu_element(s, slot);
     const char *guard = target_gpu_guard(s, slot);
     if (s->dtype == BASE_BOOL)
         element = target_emit_text(s->e, "%s != 0", element);
@@ -225,8 +238,8 @@ const char *target_gpu_storing(const target_gpu_access *access, int slot) {
     const char *guard = target_gpu_guard(s, slot);
     const char *value = target_emit_name(s->e, ir_op_stored(s->op), slot);
     const char *storing =
-        target_gpu_streams(s)
-            ? streaming(s, slot, value)
+        target_gpu_policy(s) != NULL
+            ? by_policy(s, slot, value)
             : target_emit_text(s->e, "%s = %s", target_gpu_element(s, slot), value);
     return guard == NULL ? target_emit_text(s->e, "%s;", storing)
                          : target_emit_text(s->e, "if (%s) %s;", guard, storing);

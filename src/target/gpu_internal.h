@@ -39,7 +39,7 @@ typedef struct target_gpu_spelling {
     int exchanges; /* pieces of scratch through which the others exchange in turn, 1 or 2: two need
                       one wait for each exchange, where they follow each other */
     int64_t scratch_declared; /* bytes of scratch that a text declares; past it the launch gives */
-    bool streams;             /* there are loads and stores that leave the caches first */
+    bool policies;            /* there are loads and stores with a policy (ir_policy) */
 
     /* Why the machine is none of the dialect's, or lacks what it asks for; NULL: it has all. */
     const char *(*refuses)(const ir_module *module, const ir_op *op, const machine *machine);
@@ -170,8 +170,9 @@ bool target_gpu_vector_is_alike(const target_gpu_access *access, int dimension);
 const char *target_gpu_guard(const target_gpu_access *access, int slot);
 /* What a slot has that takes no part in a load. */
 const char *target_gpu_fill(const target_gpu_access *access, int slot);
-/* Loads and stores that leave the caches first. */
-bool target_gpu_streams(const target_gpu_access *access);
+/* What functions of the prelude that access memory as the policy says have in their names, `once`
+ * or `last`; NULL: it is accessed as usual. */
+const char *target_gpu_policy(const target_gpu_access *access);
 /* What a slot has after the load, and the statement that stores it, with their guards. */
 const char *target_gpu_loaded(const target_gpu_access *access, int slot);
 const char *target_gpu_storing(const target_gpu_access *access, int slot);

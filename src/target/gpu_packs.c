@@ -145,9 +145,10 @@ static const char *space(const target_gpu_access *s) {
 
 static const char *loaded_pack(const target_gpu_access *s, int first, const char *type) {
     target_emitter *e = s->e;
-    const char *once = target_gpu_streams(s) ? target_emit_text(e, "load_once_%s(", type) : "*";
-    return target_emit_text(e, "%s(%sconst %s *)(%s + (%s))%s", once, space(s), type, s->pointer,
-                            target_gpu_offset(s, first), once[0] == '*' ? "" : ")");
+    const char *policy = target_gpu_policy(s);
+    const char *load = policy != NULL ? target_emit_text(e, "load_%s_%s(", policy, type) : "*";
+    return target_emit_text(e, "%s(%sconst %s *)(%s + (%s))%s", load, space(s), type, s->pointer,
+                            target_gpu_offset(s, first), policy != NULL ? ")" : "");
 }
 
 static void take_apart(const target_gpu_access *s, int first, int pack, const char *name) {
@@ -203,8 +204,9 @@ static void store_pack(const target_gpu_access *s, int first, int pack) {
     const char *whole = spelling->pack_of(s->e, s->dtype, pack, elements);
     const char *place = target_emit_text(s->e, "(%s%s *)(%s + (%s))", space(s), type, s->pointer,
                                          target_gpu_offset(s, first));
-    if (target_gpu_streams(s))
-        target_emit_line(s->e, "store_once_%s(%s, %s);", type, place, whole);
+    const char *policy = target_gpu_policy(s);
+    if (policy != NULL)
+        target_emit_line(s->e, "store_%s_%s(%s, %s);", policy, type, place, whole);
     else
         target_emit_line(s->e, "*%s = %s;", place, whole);
 }

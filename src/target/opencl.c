@@ -224,7 +224,7 @@ static const char *opencl_supports(const ir_module *module, const ir_op *op, con
 static const char *opencl_ignores_policy(base_arena *arena, const ir_module *module,
                                          const ir_op *op, const machine *on) {
     (void)arena, (void)module, (void)op, (void)on;
-    return "OpenCL C 1.2 has no access that leaves the caches first";
+    return "OpenCL C 1.2 has no access with a policy";
 }
 
 static void opencl_emit(base_arena *arena, const ir_module *const *modules, int count,

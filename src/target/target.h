@@ -25,7 +25,7 @@ typedef struct target {
     bool uses_conditions;
     /* NULL when the target can run the op on the machine; else the reason. */
     const char *(*supports)(const ir_module *module, const ir_op *op, const machine *machine);
-    /* Why the policy `stream` of a load or store does not reach the machine; NULL: it does. */
+    /* Why the policy of a load or store does not reach the machine; NULL: it does. */
     const char *(*ignores_policy)(base_arena *arena, const ir_module *module, const ir_op *op,
                                   const machine *machine);
     /* Deterministic, readable text with source lines in comments and the plan hash at the end. The

@@ -407,8 +407,13 @@ static bool read_mask(text_ir_parser *parser, draft *d, ir_access *access) {
 static bool read_policy(text_ir_parser *parser, ir_access *access) {
     if (!text_ir_lexer_accept(&parser->lexer, "policy"))
         return true;
+    if (!text_ir_expect(parser, "="))
+        return false;
+    access->policy = IR_POLICY_EVICT_LAST;
+    if (text_ir_lexer_accept(&parser->lexer, ir_policy_name(access->policy)))
+        return true;
     access->policy = IR_POLICY_STREAM;
-    return text_ir_expect(parser, "=") && text_ir_expect(parser, ir_policy_name(access->policy));
+    return text_ir_expect(parser, ir_policy_name(access->policy));
 }
 
 static bool read_access_attributes(text_ir_parser *parser, draft *d, ir_access *access) {

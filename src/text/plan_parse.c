@@ -164,7 +164,7 @@ static bool read_policy(parser *p, ir_plan_line *line) {
         if (text_ir_lexer_accept(&p->lexer, ir_policy_name(line->policy)))
             return true;
     }
-    return fail(p, "plan-choice", "default or stream", "no such policy");
+    return fail(p, "plan-choice", "default, stream or evict_last", "no such policy");
 }
 
 static bool read_access(parser *p, ir_plan_line *line) {

@@ -148,6 +148,44 @@ def check_automatic():
     case("a_copy_streams", "policy stream" in run.out, run)
 
 
+def check_evicted_last():
+    """Rows that outgrow a GPU's cache together, of launches that write."""
+    def loads(kernel, *words):
+        run = croft("plan", f"examples/{kernel}.croft", "N=4096", "--machine", "sm_90", *words)
+        return dict(re.findall(r"^access (\S+) +width \d+ policy (\w+)", run.out, re.M))
+
+    large, small = ["R=16384"], ["R=1024"]  # 537 and 34 MB; the cache has 60
+    none, last = "default", "evict_last"
+    for kernel, words, wanted in (
+            ("rmsnorm", large, {"x.0": last, "w.0": none, "y.0": none}),
+            ("rmsnorm", small, {"x.0": none, "w.0": none, "y.0": none}),
+            ("rmsnorm", [], {"x.0": none, "w.0": none, "y.0": none}),
+            ("rmsnorm", [*large, "--set", "policy=stream"],
+             {"x.0": "stream", "w.0": "stream", "y.0": "stream"}),
+            ("residual_layernorm", large, {"x.0": last, "residual.0": last, "w.0": none,
+                                           "b.0": none, "y.0": none}),
+            ("sum", large, {"x.0": none, "y.0": none})):
+        found = loads(kernel, *words)
+        case(f"evicted_last_{kernel}_{'_'.join(words)}", found == wanted, found)
+    words = ["examples/rmsnorm.croft", "N=4096", *large]
+    run = croft("explain", *words, "--machine", "sm_90")
+    case("evict_last_is_obeyed", run.out.count("policy evict_last obeyed\n") == 1, run)
+    run = croft("emit", *words, "--machine", "sm_90")
+    case("evict_last_is_emitted", "load_last_pack16((" in run.out, run)
+    level = ["--level", "thread"]
+    run = croft("emit", *words, "--machine", "sm_90", *level)
+    path = command.SCRATCH / "last.ir"
+    path.write_text(run.out)
+    again = croft("opt", path)
+    case("evict_last_is_read_again", run.code == 0 and "policy=evict_last" in run.out
+         and again.code == 0 and again.out == run.out, again)
+    run = croft("explain", *words, "--machine", "cpu-avx2", "--set", "policy=evict_last")
+    case("a_cpu_takes_no_hint", run.out.count("evict_last ignored: a cpu's caches") >= 3, run)
+    run = croft("explain", *words, "--machine", "sm_90", "--set", "policy=evict_last")
+    case("stores_are_not_asked_to_stay",
+         run.out.count("evict_last ignored: only lines that are loaded") == 1, run)
+
+
 def check_fallback():
     """A policy alone asks for no row plan; of owners that the text fixes it speaks, too."""
     for name in ("transpose8", "softmax"):
@@ -165,6 +203,7 @@ def check_fallback():
 
 def main():
     check_automatic()
+    check_evicted_last()
     check_text()
     check_fallback()
     check_split()

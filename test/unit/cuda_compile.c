@@ -302,8 +302,9 @@ static void launches_of_split_rows_are_compiled(void **state) {
 
 enum { POLICY_WIDTHS = 5 }; /* 1, 2, 4, 8 and 16 elements */
 
-/* Loads and stores of one type in all widths, all of them streaming. */
-static target_source streaming_source(base_arena *arena, const char *dtype, const machine *m) {
+/* Loads and stores of one type in all widths, all of them with the policy. */
+static target_source policy_source(base_arena *arena, const char *dtype, const char *policy,
+                                   const machine *m) {
     base_text text;
     base_text_init(&text, arena);
     base_text_format(&text,
@@ -316,12 +317,11 @@ static target_source streaming_source(base_arena *arena, const char *dtype, cons
         if (width > 1)
             snprintf(words, sizeof words, " width=%d", width);
         base_text_format(&text, "%%b%d = constant %d : i64\n", i, i * 4096);
+        base_text_format(&text, "%%t%d = load %%x[%%b%d + lane*%d + slot*1]%s policy=%s : %s(%d)\n",
+                         i, i, width, words, policy, dtype, width);
         base_text_format(&text,
-                         "%%t%d = load %%x[%%b%d + lane*%d + slot*1]%s policy=stream : %s(%d)\n", i,
-                         i, width, words, dtype, width);
-        base_text_format(&text,
-                         "store %%y[%%b%d + lane*%d + slot*1], %%t%d injective%s policy=stream\n",
-                         i, width, i, words);
+                         "store %%y[%%b%d + lane*%d + slot*1], %%t%d injective%s policy=%s\n", i,
+                         width, i, words, policy);
     }
     base_text_string(&text, "}\n");
     base_diagnostics diagnostics;
@@ -350,23 +350,37 @@ static void check_ptx(const char *ptx, const char *dtype) {
         fail_msg("%s: %d loads, %d stores, %d wide ones in\n%s", dtype, loads, stores, wide, ptx);
 }
 
+/* Only loads have it. */
+static void check_ptx_last(const char *ptx, const char *dtype) {
+    int loads = count_of(ptx, "ld.global"), hinted = count_of(ptx, "ld.global.L2::cache_hint.");
+    if (loads < POLICY_WIDTHS || hinted != loads ||
+        count_of(ptx, "ld.global.L2::cache_hint.v4") < 1 || strstr(ptx, "L2::evict_last") == NULL ||
+        count_of(ptx, "st.global.L2") > 0 || strstr(ptx, ".nc") != NULL)
+        fail_msg("%s: %d loads, %d of them hinted in\n%s", dtype, loads, hinted, ptx);
+}
+
+static void check_policy(const char *dtype, const char *policy, const machine *m,
+                         void (*check)(const char *ptx, const char *dtype)) {
+    base_arena arena;
+    jmp_buf exhausted;
+    char *ptx = NULL;
+    base_arena_init(&arena, base_allocator_default(), &exhausted);
+    char *log = compile_to_ptx(policy_source(&arena, dtype, policy, m).text, m, dtype, &ptx);
+    if (strstr(log, "warning") != NULL)
+        fail_msg("%s: %s", dtype, log);
+    check(ptx, dtype);
+    free(ptx);
+    free(log);
+    base_arena_free(&arena);
+}
+
 static void policies_arrive_in_every_type_and_width(void **state) {
     (void)state;
     static const char *const dtypes[] = {"f32", "f16", "bf16", "i32", "u32",
                                          "i64", "i8",  "u8",   "bool"};
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-        base_arena arena;
-        jmp_buf exhausted;
-        char *ptx = NULL;
-        base_arena_init(&arena, base_allocator_default(), &exhausted);
-        const machine *m = machines()[i % 2];
-        char *log = compile_to_ptx(streaming_source(&arena, dtypes[i], m).text, m, dtypes[i], &ptx);
-        if (strstr(log, "warning") != NULL)
-            fail_msg("%s: %s", dtypes[i], log);
-        check_ptx(ptx, dtypes[i]);
-        free(ptx);
-        free(log);
-        base_arena_free(&arena);
+        check_policy(dtypes[i], "stream", machines()[i % 2], check_ptx);
+        check_policy(dtypes[i], "evict_last", machines()[i % 2], check_ptx_last);
     }
 }
 

@@ -42,6 +42,7 @@ typedef struct example_case {
 } example_case;
 
 #define STREAM "policy=stream"
+#define LAST   "policy=evict_last"
 
 static const example_case cases[] = {
     {.dtype = BASE_F32, .width = 1009, .known = true, .family = PLANNER_ROW},
@@ -65,6 +66,8 @@ static const example_case cases[] = {
     {.dtype = BASE_F16, .width = 1024, .known = true, .offset = 1, .set = STREAM},
     {.dtype = BASE_BF16, .width = 4100, .set = STREAM},
     {.dtype = BASE_F32, .width = 77, .pad = 3, .family = PLANNER_FALLBACK, .set = STREAM},
+    {.dtype = BASE_F32, .width = 1009, .known = true, .set = LAST},
+    {.dtype = BASE_BF16, .width = 1024, .known = true, .offset = 1, .set = LAST},
 };
 
 enum { CASES = sizeof cases / sizeof cases[0] };
@@ -259,7 +262,9 @@ static void run_case(const base_source *source, const example_case *c, arrays *a
         sim_thread_run(&result.arena, result.module, a->expected, a->words, &options, &diagnostics),
         SIM_OK);
     bool streams = strstr(result.source_text, "store_once_") != NULL;
-    assert_int_equal(streams, c->set != NULL);
+    assert_int_equal(streams, c->set != NULL && strcmp(c->set, STREAM) == 0);
+    bool stays = strstr(result.source_text, "load_last_") != NULL;
+    assert_int_equal(stays, c->set != NULL && strcmp(c->set, LAST) == 0);
     lockstep_kernel kernel;
     assert_true(lockstep_open(&kernel, &result.arena, result.module, machine_find("sm_90")));
     lockstep_call(&kernel, a->got, a->words, 0, sim_thread_groups(result.module, a->words));

@@ -45,6 +45,8 @@ static inline void lockstep_replace(base_text *out, const char *text) {
         const char *from, *to;
     } lines[] = {
         {"asm volatile(\"ld.global.cs.", "r = *p;"},
+        {"asm volatile(\"ld.global.L2::cache_hint.", "r = *p;"},
+        {"asm(\"createpolicy.", "p = 0;"},
         {"asm volatile(\"st.global.cs.", "*p = a;"},
         {"asm volatile(\"griddepcontrol.wait;\\ngriddepcontrol.launch_dependents;", ";"},
     };

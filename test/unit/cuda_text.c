@@ -52,6 +52,16 @@ static const text_case cases[] = {
      {"r_1 = at + 1 < 50 ? load_once_f32(x + (at + 1)) : 0.0f;",
       "if (at + 1 < 50) store_once_f32(y + (at + 1), r_1);"},
      "? x["},
+    /* loads that leave the last cache last; stores have no such form */
+    {32,
+     32,
+     "%t = load %x[lane*4 + slot*1] width=4 policy=evict_last : f32(4)\nstore %y[lane*4 + "
+     "slot*1], %t injective width=4 policy=evict_last\n",
+     {"const pack16 pack = load_last_pack16((const pack16 *)(x + (at)));",
+      "t_3 = load_last_f32(x + (at + 3));", "*(pack16 *)(y + (at)) = pack16{",
+      "asm volatile(\"ld.global.L2::cache_hint.f32 %0, [%1], %2;\" : \"=f\"(r) : \"l\"(p), "
+      "\"l\"(leaves_last()) : \"memory\");"},
+     "store_last"},
     /* of a tensor that is stored too the loads stay where they are: volatile, memory clobbered */
     {32,
      32,
