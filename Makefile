@@ -78,7 +78,7 @@ check-gpu:
 bless: build
 	@$(PYTHON) test/pass/golden.py --bless
 	@$(PYTHON) test/script/explain.py --bless
-	@$(PYTHON) test/script/opencl_texts.py --bless
+	@$(PYTHON) test/script/device_texts.py --bless
 
 MINUTES ?= 10
 soak: deps-check

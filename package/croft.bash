@@ -55,7 +55,7 @@ _croft_parameters() {
 _croft_values() {
     local words
     case $2 in
-    --target) words='cpu cuda opencl reference sim' ;;
+    --target) words='cpu cuda opencl metal reference sim' ;;
     --machine) words=$("$1" --help 2>/dev/null | sed -n 's/^machines: //p') ;;
     --level) words='tile mapped thread' ;;
     --format) words='text json svg html' ;;

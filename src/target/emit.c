@@ -408,6 +408,8 @@ void target_emit_begin(target_emitter *emitter, const char *const *prelude) {
     base_text_init(&emitter->body, emitter->arena);
     emitter->variables = BASE_NEW_ARRAY(emitter->arena, target_variable, module->next_value + 1);
     reserve(emitter, emitter->dialect->words);
+    if (emitter->dialect->language != NULL)
+        reserve(emitter, emitter->dialect->language);
     reserve(emitter, prelude);
     name_parameters(emitter);
     target_emit_find_needs(emitter);

@@ -34,6 +34,7 @@ typedef struct target_dialect {
     const char *(*splat)(target_emitter *emitter, base_dtype dtype, const char *scalar);
     const char *infinity, *nan; /* of f32, as expressions */
     const char *const *words; /* of the language, which no value may have as its name; up to NULL */
+    const char *const *language; /* more of them; NULL: none */
     /* Names beside the words that no value may have; NULL: none. */
     bool (*is_reserved)(const char *name);
     /* Before each op that is written, outside the loop over registers; NULL: nothing. */

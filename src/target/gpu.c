@@ -265,6 +265,7 @@ static void gpu_begin(target_gpu *gpu, base_arena *arena, const ir_module *modul
     gpu->dialect.infinity = spelling->infinity;
     gpu->dialect.nan = spelling->nan;
     gpu->dialect.words = spelling->words;
+    gpu->dialect.language = spelling->language;
     gpu->dialect.is_reserved = spelling->is_reserved;
     gpu->loaded = BASE_NEW_ARRAY(arena, bool, module->next_value + 1);
     gpu->stored = BASE_NEW_ARRAY(arena, bool, module->next_value + 1);
@@ -276,7 +277,7 @@ static void gpu_begin(target_gpu *gpu, base_arena *arena, const ir_module *modul
 /* The kernel of a module, with what the launch must know of it. */
 static target_source emit_kernel(target_gpu *gpu, base_text *out) {
     target_emitter *e = &gpu->emitter;
-    int step = gpu->spelling->lock_step;
+    int step = gpu->spelling->any_threads ? 1 : gpu->spelling->lock_step;
     bool fits;
     target_source source = {.entry = target_emit_text(e, "croft_%s", e->module->name),
                             .threads = (e->module->lanes + step - 1) / step * step,

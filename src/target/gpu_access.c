@@ -283,7 +283,7 @@ static void store_in_turn(const target_gpu_access *s) {
         target_emit_line(e, "for (i32 %s = 0; %s < %d; %s++) {", turn, turn,
                          target_gpu_of(e)->lanes, turn);
         e->depth++;
-        target_emit_line(e, "if (thread == %s) {", turn);
+        target_emit_line(e, "if (%s == %s) {", target_gpu_spelling_of(e)->own, turn);
         e->depth++;
         target_emit_line(e, "%s", target_gpu_storing(s, slot));
         e->depth--;
@@ -302,7 +302,7 @@ void target_gpu_store(target_emitter *emitter, const ir_op *op) {
     }
     bool alike = is_written_alike(&s), once = alike && s.mask.name == NULL && !is_loaded(&s);
     if (once) {
-        target_emit_line(emitter, "if (thread == 0) {");
+        target_emit_line(emitter, "if (%s == 0) {", target_gpu_spelling_of(emitter)->own);
         emitter->depth++;
     }
     int pack = target_gpu_pack(&s);

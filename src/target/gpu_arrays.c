@@ -208,7 +208,7 @@ static const char *private_cell(target_emitter *e, const ir_op *op, int slot) {
         first = target_emit_text(e, slot > 0 ? "%s * %lld + %lld" : "%s * %lld",
                                  target_emit_name(e, op->operands[1], 0),
                                  (long long)(slots * lanes), (long long)slot * lanes);
-    return target_emit_text(e, "%s[%s + thread]", name, first);
+    return target_emit_text(e, "%s[%s + %s]", name, first, target_gpu_spelling_of(e)->own);
 }
 
 void target_gpu_pull(target_emitter *emitter, const ir_op *op) {

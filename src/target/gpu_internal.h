@@ -22,8 +22,9 @@
 enum { TARGET_GPU_EXCHANGES = 2 };
 
 typedef struct target_gpu_spelling {
-    const char *infinity, *nan; /* of f32, as expressions */
-    const char *const *words;   /* of the language, which no value may have as its name */
+    const char *infinity, *nan;            /* of f32, as expressions */
+    const char *const *words;              /* that no value may have as its name: of the language */
+    const char *const *language;           /* more of them, shared by languages; NULL: none */
     bool (*is_reserved)(const char *name); /* beside the words; NULL: none is */
     const target_prelude_row *prelude;
     int64_t prelude_rows;
@@ -32,10 +33,13 @@ typedef struct target_gpu_spelling {
     const char *tensor_space, *scratch_space;
     const char *byte;           /* the type of a byte of memory */
     const char *thread, *block; /* the number of a thread in its group, of a group in its launch */
+    const char *own;            /* the name of a thread's number in the text */
+    const char *word_letters;   /* members of a pack of words; NULL: abcd */
     const char *workspace;      /* where that of the first group begins */
     /* Functions of the language: the same bits, and how many are set. */
     const char *f32_from_i32, *f32_from_u32, *i32_from_f32, *u32_from_f32, *popcount;
-    int lock_step; /* threads that exchange registers; 1: none do */
+    int lock_step;    /* threads that exchange registers; 1: none do */
+    bool any_threads; /* a group has just the lanes of its team, which need not fill those */
     int exchanges; /* pieces of scratch through which the others exchange in turn, 1 or 2: two need
                       one wait for each exchange, where they follow each other */
     int64_t scratch_declared; /* bytes of scratch that a text declares; past it the launch gives */
@@ -59,6 +63,10 @@ typedef struct target_gpu_spelling {
      * of this one with bits turned over. NULL where none do. */
     const char *(*shuffle)(target_emitter *emitter, base_dtype dtype, const char *value,
                            int64_t turned, const char *number);
+    /* What all lanes of a subgroup have together by an op whose order no bit shows; NULL: the
+     * language has no function for it. NULL where none has. */
+    const char *(*together)(const target_emitter *emitter, ir_opcode opcode, base_dtype dtype,
+                            const char *value);
     /* All threads of the scope wait for each other, and see what the others wrote. */
     void (*wait)(target_emitter *emitter, ir_scope scope);
     /* The group says to its cluster that it has begun, or waits until all have; the number of a
@@ -116,6 +124,9 @@ bool target_gpu_is_guarded(const ir_op *op);
 /* Tensors, and words of every launch. */
 int64_t target_gpu_pointer_count(const ir_module *module);
 int64_t target_gpu_word_count(const ir_module *module);
+
+/* ---- cxx_words.c ---- */
+extern const char *const target_gpu_cxx_words[]; /* up to NULL */
 
 /* ---- gpu_supports.c ---- */
 const char *target_gpu_supports(const ir_module *module, const ir_op *op, const machine *machine,
@@ -184,8 +195,11 @@ void target_gpu_load_packs(const target_gpu_access *access, int pack);
 void target_gpu_store_packs(const target_gpu_access *access, int pack);
 
 /* ---- gpu_words.c ---- */
-/* Element `i` of a pack whose words are the members a, b, c and d; the words of one with these
- * elements, parted by commas. */
+/* The name of a vector of such elements in OpenCL C and MSL, before their number: f16 and bf16 are
+ * their bits. */
+const char *target_gpu_vector_of(base_dtype dtype);
+/* Element `i` of a pack whose words are the members a, b, c and d, or as the letters say; the words
+ * of one with these elements, parted by commas. */
 const char *target_gpu_words_part(const target_emitter *emitter, base_dtype dtype, const char *pack,
                                   int i);
 const char *target_gpu_words_of(const target_emitter *emitter, base_dtype dtype, int count,

@@ -68,10 +68,11 @@ static const char *value_of_lane(target_emitter *e, const ir_op *op, base_dtype 
     if (!next_piece_is_free(gpu, op->parent))
         gpu->spelling->wait(e, IR_SCOPE_GROUP);
     gpu->exchanged = op->parent;
-    target_emit_line(e, "%s[thread] = %s;", cells, value);
+    target_emit_line(e, "%s[%s] = %s;", cells, gpu->spelling->own, value);
     gpu->spelling->wait(e, IR_SCOPE_GROUP);
     if (source.number == NULL)
-        return target_emit_text(e, "%s[thread ^ %lld]", cells, (long long)source.turned);
+        return target_emit_text(e, "%s[%s ^ %lld]", cells, gpu->spelling->own,
+                                (long long)source.turned);
     const char *first =
         gpu->subgroup == gpu->lanes ? "" : target_emit_text(e, "subgroup * %d + ", gpu->subgroup);
     return target_emit_text(e, "%s[%s(%s)]", cells, first, source.number);
@@ -142,16 +143,36 @@ static ir_list masks_of(const target_emitter *e, const ir_op *op) {
     return list;
 }
 
+/* The masks are the bits of the numbers of all threads in lock step: they all get the same. */
+static bool joins_all(const target_emitter *e, const ir_list *masks) {
+    int64_t all = 0;
+    for (int m = 0; m < masks->count; m++)
+        all += masks->items[m] == top_of(masks->items[m]) && (all & masks->items[m]) == 0
+                   ? masks->items[m]
+                   : 0;
+    return all == target_gpu_spelling_of(e)->lock_step - 1;
+}
+
+static const char *together_of(const target_emitter *e, const ir_op *op, const ir_list *masks,
+                               const char *value) {
+    const target_gpu_spelling *spelling = target_gpu_spelling_of(e);
+    if (spelling->together == NULL || !joins_all(e, masks))
+        return NULL;
+    return spelling->together(e, target_emit_combine_opcode(op), op->operands[0]->type.dtype,
+                              value);
+}
+
 void target_gpu_combine(target_emitter *emitter, const ir_op *op) {
     const ir_value *result = op->results[0];
     ir_list masks = masks_of(emitter, op);
     target_emit_take_names(emitter, result, ir_monoid_describe(op->attributes.monoid)->text);
     for (int s = 0; s < ir_type_slot_count(&result->type); s++) {
         const char *value = target_emit_name(emitter, op->operands[0], s);
-        for (int m = 0; m < masks.count; m++)
+        const char *together = together_of(emitter, op, &masks, value);
+        for (int m = 0; together == NULL && m < masks.count; m++)
             value = combine_mask(emitter, op, value, target_emit_variable(emitter, result, s),
                                  masks.items[m]);
-        target_emit_define(emitter, result, s, value);
+        target_emit_define(emitter, result, s, together != NULL ? together : value);
     }
 }
 

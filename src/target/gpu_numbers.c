@@ -33,7 +33,7 @@ static const char *digit_of(const target_gpu *gpu, const ir_term *term, int64_t 
     const target_emitter *e = &gpu->emitter;
     bool lane = term->holder == LAYOUT_LANE;
     bool whole = lane && gpu->subgroup == gpu->lanes;
-    const char *text = whole ? "thread" : lane ? "lane" : "subgroup";
+    const char *text = whole ? gpu->spelling->own : lane ? "lane" : "subgroup";
     *most = (lane ? gpu->subgroup : gpu->lanes / gpu->subgroup) - 1;
     *most /= term->divide;
     if (term->divide > 1 && target_gpu_is_power(term->divide))
@@ -109,6 +109,7 @@ static int64_t value_at(const target_gpu *gpu, const ir_affine *affine, int64_t 
 
 target_gpu_position target_gpu_position_of(target_emitter *emitter, const ir_affine *affine) {
     target_gpu *gpu = target_gpu_of(emitter);
+    const char *own = gpu->spelling->own;
     target_gpu_position position = {0};
     bool product = true, zero = true;
     if (!ir_affine_uses(affine, LAYOUT_LANE) && !ir_affine_uses(affine, LAYOUT_SUBGROUP))
@@ -126,8 +127,8 @@ target_gpu_position target_gpu_position_of(target_emitter *emitter, const ir_aff
     if (zero)
         return (target_gpu_position){0};
     const char *text =
-        product && stride == 1 ? "thread"
-        : product ? target_emit_text(emitter, "thread * %s", target_emit_integer(emitter, stride))
+        product && stride == 1 ? own
+        : product ? target_emit_text(emitter, "%s * %s", own, target_emit_integer(emitter, stride))
                   : sum_of(gpu, affine, position.wide);
     bool named = strchr(text, ' ') == NULL; /* a number of the thread itself */
     position.name =
@@ -161,8 +162,9 @@ const char *target_gpu_columns(const target_emitter *emitter, const ir_list *col
 /* ---- the thread ---- */
 
 /* A number below `count` that is thread / divide % count. */
-static void declare(base_text *out, const char *name, int divide, int count, bool last) {
-    base_text_format(out, "    const i32 %s = thread", name);
+static void declare(base_text *out, const char *name, const char *thread, int divide, int count,
+                    bool last) {
+    base_text_format(out, "    const i32 %s = %s", name, thread);
     if (divide > 1 && target_gpu_is_power(divide))
         base_text_format(out, " >> %d", __builtin_ctz((unsigned)divide));
     else if (divide > 1)
@@ -174,6 +176,7 @@ static void declare(base_text *out, const char *name, int divide, int count, boo
 
 void target_gpu_declare_numbers(target_emitter *emitter, const target_names *used, base_text *out) {
     const target_gpu *gpu = target_gpu_of(emitter);
+    const char *own = gpu->spelling->own;
     base_text numbers;
     base_text_init(&numbers, emitter->arena);
     for (int64_t i = 0; i < gpu->number_count; i++)
@@ -184,16 +187,16 @@ void target_gpu_declare_numbers(target_emitter *emitter, const target_names *use
     target_names_scan(&all, numbers.bytes);
     bool lane = target_names_has(used, "lane", 4) || target_names_has(&all, "lane", 4);
     bool subgroup = target_names_has(used, "subgroup", 8) || target_names_has(&all, "subgroup", 8);
-    bool thread = lane || subgroup || target_names_has(used, "thread", 6) ||
-                  target_names_has(&all, "thread", 6);
+    bool thread = lane || subgroup || target_names_has(used, own, strlen(own)) ||
+                  target_names_has(&all, own, strlen(own));
     if (thread && target_gpu_is_power(gpu->lanes))
-        base_text_format(out, "    const i32 thread = (i32)(%s & %d);\n", gpu->spelling->thread,
+        base_text_format(out, "    const i32 %s = (i32)(%s & %d);\n", own, gpu->spelling->thread,
                          gpu->lanes - 1);
     else if (thread)
-        base_text_format(out, "    const i32 thread = (i32)%s;\n", gpu->spelling->thread);
+        base_text_format(out, "    const i32 %s = (i32)%s;\n", own, gpu->spelling->thread);
     if (lane)
-        declare(out, "lane", 1, gpu->subgroup, gpu->subgroup == gpu->lanes);
+        declare(out, "lane", own, 1, gpu->subgroup, gpu->subgroup == gpu->lanes);
     if (subgroup)
-        declare(out, "subgroup", gpu->subgroup, 0, true);
+        declare(out, "subgroup", own, gpu->subgroup, 0, true);
     base_text_string(out, numbers.length > 0 ? numbers.bytes : "");
 }

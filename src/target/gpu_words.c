@@ -1,4 +1,5 @@
-/* A pack as words of 32 bits, where the language has no vectors of every element type.
+/* Packs: the vectors of OpenCL C and MSL, which have one name before the number of their elements;
+ * words of 32 bits, where a language has no vectors of every element type.
  *
  *     f16, element 3 of 8        (f16)(pack.b >> 16)
  *     u8, 4 elements             (u32)(u8)t_0 | (u32)(u8)t_1 << 8 | ...
@@ -7,14 +8,41 @@
 
 enum { WORD_BYTES = 4 };
 
+const char *target_gpu_vector_of(base_dtype dtype) {
+    switch (dtype) {
+    case BASE_F32:
+        return "float";
+    case BASE_F16:
+    case BASE_BF16:
+        return "ushort";
+    case BASE_I32:
+        return "int";
+    case BASE_U32:
+        return "uint";
+    case BASE_I64:
+    case BASE_INDEX:
+        return "long";
+    case BASE_I8:
+        return "char";
+    case BASE_U8:
+    case BASE_BOOL:
+        return "uchar";
+    case BASE_F64:
+        break;
+    }
+    return "double";
+}
+
 const char *target_gpu_words_part(const target_emitter *emitter, base_dtype dtype, const char *pack,
                                   int i) {
     const target_emitter *e = emitter;
     int size = (int)base_dtype_size(dtype), byte = i * size;
-    const char *word = target_emit_text(e, "%s.%c", pack, "abcd"[byte / WORD_BYTES]);
+    const char *letters = target_gpu_spelling_of(e)->word_letters;
+    letters = letters != NULL ? letters : "abcd";
+    const char *word = target_emit_text(e, "%s.%c", pack, letters[byte / WORD_BYTES]);
     if (size == 8)
         return target_emit_text(e, "(i64)(%s | (u64)%s.%c << 32)", word, pack,
-                                "abcd"[byte / WORD_BYTES + 1]);
+                                letters[byte / WORD_BYTES + 1]);
     if (byte % WORD_BYTES > 0)
         word = target_emit_text(e, "%s >> %d", word, 8 * (byte % WORD_BYTES));
     if (dtype == BASE_F32)

@@ -124,33 +124,8 @@ static void opencl_wait(target_emitter *e, ir_scope scope) {
 
 /* ---- packs ---- */
 
-static const char *vector_of(base_dtype dtype) {
-    switch (dtype) {
-    case BASE_F32:
-        return "float";
-    case BASE_F16:
-    case BASE_BF16:
-        return "ushort";
-    case BASE_I32:
-        return "int";
-    case BASE_U32:
-        return "uint";
-    case BASE_I64:
-    case BASE_INDEX:
-        return "long";
-    case BASE_I8:
-        return "char";
-    case BASE_U8:
-    case BASE_BOOL:
-        return "uchar";
-    case BASE_F64:
-        break;
-    }
-    return "double";
-}
-
 static const char *opencl_pack_type(const target_emitter *e, base_dtype dtype, int count) {
-    return target_emit_text(e, "%s%d", vector_of(dtype), count);
+    return target_emit_text(e, "%s%d", target_gpu_vector_of(dtype), count);
 }
 
 static const char *opencl_pack_part(const target_emitter *e, base_dtype dtype, const char *pack,
@@ -163,7 +138,7 @@ static const char *opencl_pack_of(const target_emitter *e, base_dtype dtype, int
                                   const char *const *elements) {
     base_text out;
     base_text_init(&out, e->arena);
-    base_text_format(&out, "(%s%d)(", vector_of(dtype), count);
+    base_text_format(&out, "(%s%d)(", target_gpu_vector_of(dtype), count);
     for (int i = 0; i < count; i++)
         base_text_format(&out, "%s%s", i > 0 ? ", " : "", elements[i]);
     base_text_string(&out, ")");
@@ -201,6 +176,7 @@ static const target_gpu_spelling opencl_spelling = {
     .i32_from_f32 = "as_int",
     .u32_from_f32 = "as_uint",
     .popcount = "popcount",
+    .own = "thread",
     .lock_step = 1,
     .exchanges = 2,
     .scratch_declared = INT64_MAX,

@@ -8,6 +8,7 @@
  * Whatever passes here, the emitter writes without a further look.
  */
 #include "target/cuda_internal.h"
+#include "target/metal_internal.h"
 #include "target/opencl_internal.h"
 
 #include <string.h>
@@ -61,6 +62,7 @@ static const target *const targets[] = {
     &target_cpu,
     &target_cuda,
     &target_opencl,
+    &target_metal,
 };
 
 enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };

@@ -20,7 +20,7 @@ typedef struct target_source {
 } target_source;
 
 typedef struct target {
-    const char *name; /* cpu, cuda, opencl */
+    const char *name; /* cpu, cuda, opencl, metal */
     /* Its text is better where a module has conditions (layout/condition.h). */
     bool uses_conditions;
     /* NULL when the target can run the op on the machine; else the reason. */
