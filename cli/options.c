@@ -44,7 +44,7 @@ static const char *const help_texts[] = {
     "\n",
     "options\n"
     "  --kernel NAME        of several kernels in a file\n"
-    "  --target NAME        cpu; cuda; opencl; reference: double precision, outputs as f64; "
+    "  --target NAME        cpu; cuda; opencl; metal; reference: double precision, outputs as f64; "
     "sim:\n"
     "                       lane by lane, races and the like found; runs IR text too "
     "(FILE.ir)\n"
@@ -313,10 +313,11 @@ static bool refuse_elsewhere(const cli_options *options, const option_row *row) 
 /* Options that mean something to some targets. */
 static bool check_target(const cli_options *options, bool runs) {
     const char *target = options->target != NULL ? options->target : "";
-    bool opencl = strcmp(target, "opencl") == 0, device = opencl || strcmp(target, "cuda") == 0;
+    bool opencl = strcmp(target, "opencl") == 0,
+         device = opencl || strcmp(target, "cuda") == 0 || strcmp(target, "metal") == 0;
     if (options->repeat > 0 && (!runs || !device))
         return usage_error(options, "option-use",
-                           "the option belongs to run --target cuda or opencl", "--repeat");
+                           "the option belongs to run --target cuda, opencl or metal", "--repeat");
     if (options->offset > 0 && opencl)
         return usage_error(options, "option-use", "buffers of OpenCL have no place for it",
                            "--offset");

@@ -16,6 +16,8 @@
 #include "workspace.h"
 
 #include "runtime/cuda.h"
+#include "runtime/devices.h"
+#include "runtime/metal.h"
 #include "runtime/opencl.h"
 #include "sim/reference.h"
 
@@ -408,6 +410,8 @@ static int run_by_code(run_state *run) {
 static const char *device_name(const char *target, const runtime_device *device) {
     if (device == NULL)
         return NULL;
+    if (strcmp(target, "metal") == 0)
+        return runtime_metal_facts_of(device)->name;
     return strcmp(target, "opencl") == 0 ? runtime_opencl_facts_of(device)->name
                                          : runtime_cuda_facts_of(device)->name;
 }
@@ -490,10 +494,10 @@ int cli_run(const cli_options *options) {
     const char *target = options->target != NULL ? options->target : "cpu";
     run_state run = {.reference_only = strcmp(target, "reference") == 0,
                      .simulated = strcmp(target, "sim") == 0};
-    bool device = strcmp(target, "cuda") == 0 || strcmp(target, "opencl") == 0;
+    bool device = strcmp(target, "cpu") != 0 && runtime_device_is_known(target);
     if (!run.reference_only && !run.simulated && !device && strcmp(target, "cpu") != 0)
         return cli_refuse(options, CLI_EXIT_USAGE, "unknown-target",
-                          "targets are cpu, cuda, opencl, sim, reference",
+                          "targets are cpu, cuda, opencl, metal, sim, reference",
                           has_machines(target) ? "target %.200s: no device here runs it"
                                                : "unknown target: %.200s",
                           target);

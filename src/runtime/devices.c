@@ -61,12 +61,29 @@ static runtime_status open_opencl(base_allocator allocator, const runtime_device
     return status;
 }
 
+static runtime_status open_metal(base_allocator allocator, const runtime_devices_config *config,
+                                 runtime_device **device, const machine **runs,
+                                 runtime_report *report) {
+    runtime_status status = runtime_metal_create(allocator, config->index, device, report);
+    if (status == RUNTIME_OK)
+        *runs = machine_find(runtime_metal_facts_of(*device)->machine);
+    return status;
+}
+
 static const struct {
     const char *name;
     opening *open;
-} devices[] = {{"cpu", open_cpu}, {"cuda", open_cuda}, {"opencl", open_opencl}};
+} devices[] = {
+    {"cpu", open_cpu}, {"cuda", open_cuda}, {"opencl", open_opencl}, {"metal", open_metal}};
 
 enum { DEVICES = sizeof devices / sizeof devices[0] };
+
+bool runtime_device_is_known(const char *name) {
+    bool known = false;
+    for (int i = 0; i < DEVICES; i++)
+        known = known || strcmp(devices[i].name, name) == 0;
+    return known;
+}
 
 const char *runtime_device_name(int index) {
     return index >= 0 && index < DEVICES ? devices[index].name : NULL;

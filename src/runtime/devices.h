@@ -8,6 +8,7 @@
 
 #include "runtime/cpu.h"
 #include "runtime/cuda.h"
+#include "runtime/metal.h"
 #include "runtime/opencl.h"
 
 #include "machine/machine.h"
@@ -22,6 +23,8 @@ typedef struct runtime_devices_config {
     void *opencl_context, *opencl_device; /* likewise */
 } runtime_devices_config;
 
+/* Whether a device has this name. */
+bool runtime_device_is_known(const char *name);
 /* Number `index` of the names, from 0; NULL past the end. */
 const char *runtime_device_name(int index);
 

@@ -259,13 +259,15 @@ def variant_case(kernel, width, words):
 class Worker:
     """One process that runs commands (test/gpu/batch.c), restarted when one of them kills it."""
 
+    PROGRAM = "gpu_batch"
+
     def __init__(self):
         self.process = None
 
     def run(self, words):
         """The exit code (None: it died or hung) and what was printed."""
         if self.process is None:
-            self.process = subprocess.Popen([BUILD / "test" / "gpu_batch"], cwd=ROOT, text=True,
+            self.process = subprocess.Popen([BUILD / "test" / self.PROGRAM], cwd=ROOT, text=True,
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                             errors="replace")
         timer = threading.Timer(CASE_LIMIT_S, self.process.kill)

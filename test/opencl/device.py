@@ -47,6 +47,7 @@ spec = importlib.util.spec_from_file_location("gpu_run", ROOT / "test" / "gpu" /
 gpu = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(gpu)
 
+TARGET = "opencl"  # test/metal/device.py makes it another
 MACHINES = ("opencl", "sm_90", "cpu-avx2")
 CHECK_WIDTHS, CHECK_PLAN = (33, 1009), "row"  # of each example in check
 # One of so many of other widths, of special values, of other types, and of other plans.
@@ -90,7 +91,7 @@ def run_example(case, worker):
     erased = case.kernel.name in ("transpose8", "rmsnorm_register")  # by a cpu
     cpu = case.plan == CHECK_PLAN and not erased and not case.packing and not case.shift
     cpu = cpu and (command.LONG or case.width == CHECK_WIDTHS[0])
-    return gpu.run_case(case, worker, "opencl", *["cpu"] * cpu)
+    return gpu.run_case(case, worker, TARGET, *["cpu"] * cpu)
 
 
 # ---- launches, names, and one result for every plan ----
@@ -117,9 +118,9 @@ def run_parts(worker):
         path = pathlib.Path(folder) / "parts.plan"
         path.write_text(plan.out.replace(" native\n", " portable\n"))
         case.words[case.words.index("--set"):] = ["--plan", path]
-        again = [*case.words, f"y={folder}/again.npy", "--target", "opencl", "--repeat", 5]
+        again = [*case.words, f"y={folder}/again.npy", "--target", TARGET, "--repeat", 5]
         return (str(plan) if plan.code or " | group 4\n" not in plan.out else None) \
-            or gpu.run_case(case, worker, "opencl") or failure(*worker.run(again))
+            or gpu.run_case(case, worker, TARGET) or failure(*worker.run(again))
 
 
 def named_kernel(label):
@@ -139,12 +140,12 @@ def run_strict(case, worker):
     words = [*case.words[:case.words.index("--machine")], "--strict", "--hash",
              *(f"{name}=/dev/null" for name in case.outputs(pathlib.Path("."), ""))]
     printed = {}
-    for target in ("opencl", "cpu"):
+    for target in (TARGET, "cpu"):
         code, text = worker.run([*words, "--target", target])
         printed[target] = re.findall(r"^hash .*$", text, re.MULTILINE)
         if code != 0 or not printed[target]:
             return f"{target}: exit {code}: {text}"
-    return None if printed["opencl"] == printed["cpu"] else str(printed)
+    return None if printed[TARGET] == printed["cpu"] else str(printed)
 
 
 def failure(code, text):
@@ -176,10 +177,10 @@ def run_plan(kernel, plan, worker):
         path = pathlib.Path(folder) / "kernel.croft"
         path.write_text(kernel.text)
         sides = {}
-        for target in ("opencl", "sim"):
+        for target in (TARGET, "sim"):
             outputs = [f"{name}={before}{folder}/{target}.{name}.npy"
                        for name, before, _ in kernel.outputs]
-            words = ["--machine", "opencl", "--target", target, "--plan", plan, "--check"]
+            words = ["--machine", MACHINES[0], "--target", target, "--plan", plan, "--check"]
             code, text = worker.run(["run", path, *kernel.arguments, *outputs, *words])
             if code == judge.EXIT_REFUSED and "[row-plan-refused]" in text and plan == "row":
                 raise gpu.NoPlan
@@ -192,7 +193,7 @@ def run_plan(kernel, plan, worker):
             for name, _, _ in kernel.outputs:
                 sides[target, name] = judge.Array(f"{folder}/{target}.{name}.npy", True)
         for name, _, _ in kernel.outputs:
-            if sides["opencl", name].words != sides["sim", name].words:
+            if sides[TARGET, name].words != sides["sim", name].words:
                 return f"{name}: the device's bits are not those of the simulator\n{kernel.text}"
         return None
 

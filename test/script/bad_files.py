@@ -57,8 +57,8 @@ def check_arguments():
     refused("unknown_command", croft("frobnicate"), USAGE, says="frobnicate")
     refused("unknown_option", run("x=randn:4x8", "--frobnicate", y), USAGE, says="frobnicate")
     refused("unknown_target", run("x=randn:4x8", "--target", "abacus", y), USAGE, says="abacus")
-    refused("emitted_only", run("x=randn:4x8", "--target", "metal", y), USAGE,
-            says="target metal: no device here runs it")
+    refused("no_metal_here", run("x=randn:4x8", "--target", "metal", y), SYSTEM,
+            says="this build has no runtime for Metal")
     refused("no_kernel_file", croft("run", command.SCRATCH / "none.croft", y), USAGE, SYSTEM,
             says="none.croft")
     refused("kernel_file_is_a_folder", croft("run", command.SCRATCH, y), USAGE, SYSTEM)
