@@ -65,6 +65,7 @@ NAMED = {"names": ("words", "CLK_R", "image3d_t", "M_LN2"),  # of a kernel, its 
          "more_names": ("first", "half8", "cl_x", "LONG_MAX")}
 COUNTS = {"check": (1, 1), "check-long": (120, 30)}  # generated kernels, and row kernels
 GPU_LIBRARY = "libnvidia-opencl.so.1"
+MANY = "a Metal kernel takes 31 buffers"  # of a generated kernel with more tensors
 REFUSED = 4  # by the device, with what it has
 
 
@@ -184,7 +185,7 @@ def run_plan(kernel, plan, worker):
             code, text = worker.run(["run", path, *kernel.arguments, *outputs, *words])
             if code == judge.EXIT_REFUSED and "[row-plan-refused]" in text and plan == "row":
                 raise gpu.NoPlan
-            if code == REFUSED and "bytes of arguments: required" in text:
+            if (code == REFUSED and "bytes of arguments: required" in text) or MANY in text:
                 return None  # more tensors than this device passes, and said
             finding = judge.find_in_run(plan, code if code is not None else -1, text,
                                         kernel.may_fault)

@@ -537,7 +537,8 @@ static void other_machines_odd_subgroups_and_clusters_are_refused(void **state) 
     assert_ptr_equal(target_at(0), cpu);
     assert_string_equal(target_at(1)->name, "cuda");
     assert_string_equal(target_at(2)->name, "opencl");
-    assert_null(target_at(3));
+    assert_string_equal(target_at(3)->name, "metal");
+    assert_null(target_at(4));
     emit_fixture_end(&f);
 }
 
