@@ -14,7 +14,9 @@ the device outside of them; a figure is the median over rounds of (B + B - A - A
 Prints a table and whether the gates are met: d() at most 0.5 us above the bare call, k(x, out=y) at
 most 2 us, an operator of PyTorch at most 2 us more: 4 where the output is there, and 2 above k(...)
 where both make it. Exit 1: missed.
-Needs PyTorch, but for `--device pretended`, which has bound calls alone.
+Beside each call stands what it costs in Python alone, `call_in_python`: what calls were before
+they went from the interpreter into libcroft, and are where that cannot be. On the cpu arrays of
+NumPy come too. Needs PyTorch, but for `--device pretended`, which has bound calls alone.
 """
 import argparse
 import ctypes
@@ -258,6 +260,31 @@ def empty_operators():
     return made.in_python.default, made.in_c.default if function is not None else None
 
 
+def beside_python(name, called, arguments, named):
+    """The entry of a call, above the same in Python."""
+    def direct():
+        called(*arguments, **named)
+
+    def in_python():
+        called.call_in_python(*arguments, **named)
+
+    direct(), in_python(), direct()
+    return name, direct, "in Python", in_python, None
+
+
+def entries_in_python(options, kernel, bound, tensors):
+    x, residual, w, b, y = tensors
+    entries = [beside_python("d()", bound, [], {}),
+               beside_python("k(..., out=y)", kernel, [x, residual, w, b], {"out": y}),
+               beside_python("k(...)", kernel, [x, residual, w, b], {})]
+    if options.device == "cpu":
+        *inputs, y = [tensor.numpy() for tensor in tensors]
+        entries += [beside_python("NumPy: k(..., out=y)", kernel, inputs, {"out": y}),
+                    beside_python("NumPy: k(...)", kernel, inputs, {}),
+                    beside_python("NumPy: d()", kernel.bind(*inputs, y), [], {})]
+    return entries
+
+
 def entries_of(kernel, tensors, what, bare):
     """(name, call, what it is above, that call, the most it may be above it)."""
     x, residual, w, b, y = tensors
@@ -324,6 +351,7 @@ def main():
     entries = [("d()", bound, what, bare, 0.5)]
     if torch:
         entries += entries_of(kernel, tensors, what, bare)
+        entries += entries_in_python(options, kernel, bound, tensors)
     print(f"residual_layernorm {options.rows}x{options.width}, 5 tensors; {options.rounds} rounds "
           f"of {options.calls} calls, A B B A; us per call")
     print(f"operators are implemented in {'Python' if _shim.table() is None else 'C'}" if torch

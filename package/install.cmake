@@ -1,6 +1,6 @@
 # What `cmake --install` puts where: the command, the header, both libraries, and what finds them.
 #
-#   bin/croft    include/croft{,_torch}.h    lib/libcroft.{a,so}    lib/pkgconfig/croft.pc    lib/cmake/croft/
+#   bin/croft    include/croft{,_python,_torch}.h    lib/libcroft.{a,so}    lib/pkgconfig/croft.pc    lib/cmake/croft/
 #   share/man/man1/croft.1    share/bash-completion/completions/croft
 #   share/doc/croft/{README.md,LICENSE,docs/,examples/}    the pages with their links to each other
 #
@@ -18,7 +18,7 @@ set(CROFT_CONFIG_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/croft)
 install(TARGETS croft_shared croft_static EXPORT croft-targets
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT croft-targets NAMESPACE croft:: DESTINATION ${CROFT_CONFIG_FOLDER})
-install(FILES include/croft.h include/croft_torch.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/croft.h include/croft_python.h include/croft_torch.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET croft)
   install(TARGETS croft)
   install(FILES docs/croft.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -29,12 +29,13 @@ class Lives:
 
 
 class Handle:
-    """A pointer that the library gave, and the function that frees it."""
-    __slots__ = ("pointer", "parent", "free", "generation", "lives", "__weakref__")
+    """A pointer that the library gave, and the function that frees it. Its end makes the
+    pointer NULL for all who have it, and itself false: a finalizer may bring back what has it."""
+    __slots__ = ("pointer", "freed", "parent", "free", "generation", "lives", "__weakref__")
 
     def __init__(self, pointer: ctypes.c_void_p, free: Callable[[ctypes.c_void_p], object],
                  parent: Handle | None) -> None:
-        self.pointer = pointer
+        self.pointer = self.freed = pointer
         self.free = free
         self.parent = parent
         self.generation = Lives.generation
@@ -44,7 +45,12 @@ class Handle:
                 parent.lives += 1
 
     def __del__(self) -> None:
+        self.freed = type(self.pointer)(self.pointer.value)
+        self.pointer.value = None
         self.end_life()
+
+    def __bool__(self) -> bool:
+        return bool(self.pointer)
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("what the library made cannot be copied or pickled")
@@ -56,7 +62,7 @@ class Handle:
             if self.lives:
                 return
         if not lives.ending and self.generation == lives.generation:
-            self.free(self.pointer)
+            self.free(self.freed)
         if self.parent is not None:
             self.parent.end_life()
 

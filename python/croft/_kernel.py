@@ -5,24 +5,26 @@
     k(x, out=y)            it is there already
     d = k.bind(x, out=y)   for these arrays alone; d() runs it
 
-Three ways lead to the library. A call with tensors of a type that has DLPack's exchange table hands
-them over unopened (`__call__`, whose every line costs something); a first call, other arrays, named
-arguments and whatever was refused there is read here, one by one (`call_read`); a bound call has
-nothing left to read. The first way never says what is wrong: it leaves that to the second, which
-meets it again. Nothing is written by a call that is refused.
+Three ways lead to the library. A call with arrays of a kind that came before goes there without a
+line of Python (_direct.py). What comes back from that is done by `call_in_python`, which hands over
+tensors of a type that has DLPack's exchange table unopened. A first call, other arrays, named
+arguments and whatever was refused there is read here, one by one (`call_read`). A bound call has
+nothing left to read. The first two ways never say what is wrong: they leave that to the third,
+which meets it again. Nothing is written by a call that is refused.
 """
 from __future__ import annotations
 
 import ctypes
+import inspect
 import numbers
 import operator
 import os
 import pathlib
 import threading
 from dataclasses import dataclass, replace
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
-from . import _arrays, _cuda, _handles, _tensors
+from . import _arrays, _cuda, _direct, _handles, _tensors
 from . import _library as lib
 from ._arrays import Autograd, any_grad
 from ._errors import MisuseError, RejectedError, check, encoded
@@ -131,7 +133,7 @@ class Program:
     def on(self, device: tuple[int, int]) -> Handle:
         with self.lock:
             handle = self.made.get(device)
-            if handle is None:
+            if not handle:
                 parent = _handles.context(device)
                 source = lib.Source(size=ctypes.sizeof(lib.Source), text=self.text,
                                     length=len(self.text),
@@ -238,20 +240,33 @@ class Tensors:
         return _tensors.LEGACY_STREAM, True  # nobody says which stream the caller is on
 
 
-class Kernel:
+class Kernel(_direct.KernelBase):
     """A kernel that can be called with tensors of any types, shapes and strides that it has.
-    Several threads may call it."""
+    Several threads may call it.
+
+    k(*arguments, out=None, **named) runs it on the current stream of the tensors' device, or on
+    `stream=`. Arguments are the parameters in the order of the list, without outputs, or by name;
+    sizes by name only. `out` is the output, or a tuple of several; without it they are made.
+    Returns them: one, a tuple of several, None where all tensors are inputs.
+    """
+    own_type: type
+
+    if TYPE_CHECKING:
+        def __call__(self, /, *arguments: Any, out: Any = None, **named: Any) -> Any: ...
 
     def __init__(self, program: Program, options: Options = Options(), named: Named = ()) -> None:
+        _direct.begin_kernel(self)
+        self.__signature__ = CALL_SIGNATURE
         self.program = program
         self.options = options
         self.named = named
-        self.name = program.name
+        self.name: str = program.name
         self.parameters = program.parameters
-        self.tensor_parameters = [one for one in self.parameters if one.kind == "tensor"]
+        self.tensor_parameters: list[Parameter] = [one for one in self.parameters
+                                                   if one.kind == "tensor"]
         self.inputs = sum(one.is_read for one in self.tensor_parameters)
         self.outputs = len(self.tensor_parameters) - self.inputs
-        self.changed = tuple(number for number, one in enumerate(  # of the inputs
+        self.changed: tuple[int, ...] = tuple(number for number, one in enumerate(  # of the inputs
             one for one in self.tensor_parameters if one.is_read) if one.is_written)
         self.functions: dict[Any, Handle] = {}
         # What hands tensors over unopened, by get_device(), and of these, by types that may be, the
@@ -259,6 +274,7 @@ class Kernel:
         self.known: dict[int, Any] = {}
         self.fast: dict[type, Any] = {}
         self.shapes: dict[Any, Any] = {}
+        self.learned: dict[Any, Handle] = {}  # by kind and device of the first: see _direct
         self.lock = threading.RLock()
         _handles.keepers.add(self)
 
@@ -274,13 +290,8 @@ class Kernel:
         return kernel_again, (program.text, program.source, program.kernel, self.options,
                               self.named)
 
-    def __call__(self, /, *arguments: Any, out: Any = None, **named: Any) -> Any:
-        """Runs the kernel on the current stream of the tensors' device, or on `stream=`.
-
-        Arguments are the parameters in the order of the list, without outputs, or by name; sizes
-        by name only. `out` is the output, or a tuple of several; without it they are
-        made. Returns them: one, a tuple of several, None where all tensors are inputs.
-        """
+    def call_in_python(self, /, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        """A call, where _direct.py does not take it."""
         if not named:
             try:
                 call, pointer, objects, grad_mode, _ = self.fast[type(arguments[0])]
@@ -364,7 +375,13 @@ class Kernel:
     def learn(self, tensors: Tensors, function: Handle) -> None:
         """From now on tensors of this type and device are handed over unopened."""
         values = tensors.inputs
-        if not values or not _tensors.is_torch(type(values[0])):
+        if not values:
+            return
+        first = tensors.read_inputs[0]
+        if first.device == tensors.device:
+            _direct.learn(self, type(values[0]), (first.tensor.device_type, first.tensor.device_id),
+                          function)
+        if not _tensors.is_torch(type(values[0])):
             return
         objects = _arrays.objects_of(type(values[0]))
         if objects is not None:
@@ -450,7 +467,7 @@ class Kernel:
         key = (device, named)
         with self.lock:
             handle = self.functions.get(key)
-            if handle is None:
+            if not handle:
                 parent = self.program.on(device)
                 options = lib.PrepareOptions(
                     size=ctypes.sizeof(lib.PrepareOptions), strict=self.options.strict,
@@ -512,15 +529,21 @@ class Kernel:
     def forget(self) -> None:
         self.known.clear()
         self.fast.clear()
+        _direct.forget_kernel(self)
         self.functions = {}
         self.lock = threading.RLock()
 
 
-class Bound:
+class Bound(_direct.BoundBase):
     """A kernel with tensors, ready to run: d() launches it on the current stream of their device
     (of CUDA) or returns when it is done."""
+    own_type: type
+
+    if TYPE_CHECKING:
+        def __call__(self) -> None: ...
 
     def __init__(self, kernel: Kernel, tensors: Tensors, named: Named) -> None:
+        _direct.begin_bound(self)
         self.kernel = kernel
         self.tensors = tensors
         self.named = named
@@ -551,9 +574,11 @@ class Bound:
                                what=self.kernel.name)
         if not self.refused:  # else every call looks at the grad mode first
             self.pointer = self.dispatch.pointer
+        _direct.set_bound(self, self.pointer, self.objects, self.written)
         return self.dispatch
 
-    def __call__(self) -> None:
+    def call_in_python(self) -> None:
+        """A call, where _direct.py does not take it."""
         if self.launch(self.pointer, self.objects, None):
             self.call_again()
         if self.written:
@@ -596,9 +621,15 @@ class Bound:
 
     def forget(self) -> None:
         self.dispatch = self.pointer = None
+        _direct.set_bound(self, None, self.objects, ())
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("a bound call is of memory of this process: pickle the kernel, bind again")
+
+
+Kernel.own_type = Kernel  # subclasses may do anything with a call: theirs stay in Python
+Bound.own_type = Bound
+CALL_SIGNATURE = inspect.signature(Kernel.call_in_python.__get__(object()))
 
 
 def encoded_if(text: str | None, what: str) -> bytes | None:

@@ -1,4 +1,5 @@
-"""Finds libcroft, and says to ctypes what Python needs of croft.h and croft_torch.h.
+"""Finds libcroft, and says to ctypes what Python needs of croft.h, croft_torch.h and
+croft_python.h.
 
 The library is the one that `pip install` built into the package (croft/lib), else the one that
 CROFT_LIBRARY names, else that of the checkout which this package lies in (build/). It has to be of
@@ -28,6 +29,7 @@ ARGUMENT_INTEGER, ARGUMENT_REAL, ARGUMENT_TEXT = 1, 2, 3
 PARAMETER_TENSOR = 0
 OUTPUT_AXES = 8
 LAYOUT_AXES = 4
+PYTHON_HEAD, PYTHON_ENTRIES = 2 * ctypes.sizeof(c_void_p), 4
 
 
 class Config(Structure):
@@ -118,6 +120,42 @@ class TorchSource(Structure):
                 ("find", c_void_p), ("context", c_void_p)]
 
 
+class Python(Structure):
+    """croft_python.h, as are those that follow"""
+    _fields_ = [("size", c_size_t), *((name, c_void_p) for name in (
+        "type", "retain", "release", "error", "error_matches", "error_clear", "error_memory",
+        "memory", "memory_free", "length", "item", "tuple", "set_item", "look_up",
+        "capsule_pointer", "pointer", "call_method", "none", "no", "tuple_type", "exception", "out",
+        "method"))]
+
+
+class PythonGetter(Structure):
+    _fields_ = [("get", c_void_p), ("closure", c_void_p)]
+
+
+class PythonArrays(Structure):
+    _fields_ = [("size", c_size_t), ("types", c_void_p * 2), ("objects", c_void_p),
+                ("interface", PythonGetter), ("torch", POINTER(Torch)),
+                ("implementation", PythonGetter), ("modes", c_void_p), ("names", c_void_p),
+                ("level", c_void_p), ("no_level", c_void_p)]
+
+
+class PythonEntry(Structure):
+    _fields_ = [("arrays", POINTER(PythonArrays)), ("function", c_void_p),
+                ("device_type", c_int32), ("device_id", c_int32)]
+
+
+class PythonKernel(Structure):
+    _fields_ = [("call", c_void_p), ("python", POINTER(Python)), ("ended", c_int32),
+                ("entry_count", c_int32), ("entries", PythonEntry * PYTHON_ENTRIES)]
+
+
+class PythonBound(Structure):
+    _fields_ = [("call", c_void_p), ("python", POINTER(Python)), ("ended", c_int32),
+                ("dispatch", c_void_p), ("objects", c_void_p), ("written", c_void_p),
+                ("arrays", POINTER(PythonArrays))]
+
+
 class Position(Structure):
     _fields_ = [("slot", c_int64), ("step", c_int64), ("lane", c_int64), ("subgroup", c_int64),
                 ("block", c_int64), ("group", c_int64)]
@@ -156,6 +194,10 @@ PROTOTYPES = {
     "croft_torch_operator_create": (c_int, [POINTER(TorchSource), FOUND, FOUND]),
     "croft_torch_operator_function": (c_void_p, [c_void_p]),
     "croft_torch_operator_forget": (None, [c_void_p]),
+    "croft_python_call_kernel": (c_void_p, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "croft_python_call_bound": (c_void_p, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "croft_python_finalize_kernel": (None, [c_void_p]),
+    "croft_python_finalize_bound": (None, [c_void_p]),
     "croft_dispatch_plan": (c_char_p, [c_void_p]),
     "croft_dispatch_source": (c_char_p, [c_void_p]),
     "croft_dispatch_free": (None, [c_void_p]),

@@ -5,6 +5,7 @@
  *     function_outputs.c what its outputs have to be
  *     function_table.c   the dispatches that it keeps
  *     objects.c          calls with objects of another language
+ *     python.c           calls that CPython makes
  */
 #ifndef API_FUNCTION_INTERNAL_H
 #define API_FUNCTION_INTERNAL_H
@@ -78,6 +79,12 @@ croft_status api_function_check(api_call *call, const croft_function *function,
 croft_argument *api_function_arguments(api_call *call, const croft_function *function,
                                        const croft_tensor *const *tensors, const api_folded *folded,
                                        int *count);
+
+/* ---- objects.c ---- */
+/* Of a reader that is whole. False: it is no tensor, or one whose memory may have other numbers. */
+bool api_object_read(const croft_objects *objects, void *object, croft_tensor *tensor);
+/* False: the language cannot say which stream. */
+bool api_objects_stream(const croft_context *context, const croft_objects *objects, void **stream);
 
 /* ---- function_outputs.c ---- */
 void api_outputs_free(croft_function *function);

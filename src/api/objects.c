@@ -62,6 +62,10 @@ static bool may_be_computed(const croft_tensor *tensor) {
            tensor->shape[last] == 1 && tensor->strides[last] != 1;
 }
 
+bool api_object_read(const croft_objects *objects, void *object, croft_tensor *tensor) {
+    return objects->tensor(object, tensor) == 0 && !may_be_computed(tensor);
+}
+
 /* The tensor that an object is. */
 static object_fault read_object(const croft_objects *objects, void *object, const api_slot *slot,
                                 croft_tensor *tensor) {
@@ -109,6 +113,10 @@ static object_fault find_stream(const croft_context *context, const croft_object
     if (*stream == NULL && device->memory == RUNTIME_MEMORY_CUDA)
         *stream = legacy_stream;
     return (object_fault){0};
+}
+
+bool api_objects_stream(const croft_context *context, const croft_objects *objects, void **stream) {
+    return find_stream(context, objects, stream).name == NULL;
 }
 
 croft_status croft_function_call_objects(croft_function *function, const croft_objects *given,

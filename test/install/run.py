@@ -19,7 +19,8 @@ VERSION = ".".join(re.findall(r"#define CROFT_VERSION_[A-Z]+ (\d+)",
                               (ROOT / "include/croft.h").read_text()))
 INTERFACE = VERSION.rsplit(".", 1)[0]
 # Below the prefix; libraries stand in LIBRARIES, whatever its name is here.
-FILES = {"bin/croft", "include/croft.h", "include/croft_torch.h", "share/man/man1/croft.1",
+FILES = {"bin/croft", "include/croft.h", "include/croft_python.h", "include/croft_torch.h",
+         "share/man/man1/croft.1",
          "share/bash-completion/completions/croft",
          "LIBRARIES/libcroft.a", "LIBRARIES/libcroft.so", f"LIBRARIES/libcroft.so.{INTERFACE}",
          f"LIBRARIES/libcroft.so.{VERSION}", "LIBRARIES/pkgconfig/croft.pc",

@@ -17,7 +17,7 @@ from package import ROOT, case, croft, refused
 from croft import _library as lib
 
 HEADER = "".join((ROOT / "include" / name).read_text(encoding="utf-8")
-                 for name in ("croft.h", "croft_torch.h"))
+                 for name in ("croft.h", "croft_torch.h", "croft_python.h"))
 STRUCTURES = {"croft_config": lib.Config, "croft_source": lib.Source,
               "croft_diagnostic": lib.Diagnostic, "croft_parameter": lib.Parameter,
               "croft_tensor": lib.Tensor, "croft_argument": lib.Argument,
@@ -26,7 +26,11 @@ STRUCTURES = {"croft_config": lib.Config, "croft_source": lib.Source,
               "croft_output": lib.Output, "croft_kernel_counts": lib.KernelCounts,
               "croft_objects": lib.Objects, "croft_position": lib.Position,
               "croft_layout_extents": lib.LayoutExtents, "croft_torch": lib.Torch,
-              "croft_torch_dtype": lib.TorchDtype, "croft_torch_source": lib.TorchSource}
+              "croft_torch_dtype": lib.TorchDtype, "croft_torch_source": lib.TorchSource,
+              "croft_python": lib.Python, "croft_python_getter": lib.PythonGetter,
+              "croft_python_arrays": lib.PythonArrays,
+              "croft_python_entry": lib.PythonEntry, "croft_python_kernel": lib.PythonKernel,
+              "croft_python_bound": lib.PythonBound}
 CONSTANTS = {"CROFT_VERSION": None, "CROFT_OK": lib.OK, "CROFT_REJECTED": lib.REJECTED,
              "CROFT_MISUSE": lib.MISUSE, "CROFT_OUT_OF_RESOURCES": lib.OUT_OF_RESOURCES,
              "CROFT_ON_CPU": lib.ON_CPU, "CROFT_ON_CUDA": lib.ON_CUDA,
@@ -35,13 +39,14 @@ CONSTANTS = {"CROFT_VERSION": None, "CROFT_OK": lib.OK, "CROFT_REJECTED": lib.RE
              "CROFT_ARGUMENT_REAL": lib.ARGUMENT_REAL, "CROFT_ARGUMENT_TEXT": lib.ARGUMENT_TEXT,
              "CROFT_PARAMETER_TENSOR": lib.PARAMETER_TENSOR, "CROFT_INT": 0, "CROFT_UINT": 1,
              "CROFT_FLOAT": 2, "CROFT_BFLOAT": 4, "CROFT_BOOL": 6,
-             "CROFT_OUTPUT_AXES": lib.OUTPUT_AXES, "CROFT_LAYOUT_AXES": lib.LAYOUT_AXES,
+             "CROFT_OUTPUT_AXES": lib.OUTPUT_AXES, "CROFT_PYTHON_HEAD": lib.PYTHON_HEAD,
+             "CROFT_PYTHON_ENTRIES": lib.PYTHON_ENTRIES, "CROFT_LAYOUT_AXES": lib.LAYOUT_AXES,
              "CROFT_LAYOUT_CLUSTER": 4, "CROFT_PARAMETER_LAYOUT": 4, "CROFT_SYSTEM_FAILED": 8}
 
 
 def check_structures():
     """Offsets of all members and sizes, from a program that the C compiler makes."""
-    lines = ["#include <croft_torch.h>", "#include <stdio.h>", "int main(void) {"]
+    lines = ["#include <croft_python.h>", "#include <stdio.h>", "int main(void) {"]
     expected = {}
     for name, structure in STRUCTURES.items():
         for member, _ in structure._fields_:

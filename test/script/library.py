@@ -97,6 +97,7 @@ def main():
     check("file", library.resolve().name == f"libcroft.so.{major}.{minor}.{patch}",
           library.resolve().name)
     header += (ROOT / "include/croft_torch.h").read_text()
+    header += (ROOT / "include/croft_python.h").read_text()
     declared = set(re.findall(r"^CROFT_API [^;(]*\b(croft_\w+)\(", header, re.MULTILINE))
     status, text = run("strip", "-o", FOLDER / "stripped.so", library)
     size = (FOLDER / "stripped.so").stat().st_size if status == 0 else 0
@@ -108,7 +109,7 @@ def main():
           f"{interpreters[:5]}: through what call?")
     check("declares", set(names) == declared, f"{sorted(set(names) ^ declared)}")
 
-    (FOLDER / "header.c").write_text('#include "croft_torch.h"\nint main(void) { return 0; }\n')
+    (FOLDER / "header.c").write_text('#include "croft_python.h"\nint main(void) { return 0; }\n')
     for compiler, standard, language in (("gcc", "c11", "c"), ("clang", "c11", "c"),
                                          ("g++", "c++17", "c++")):
         status, text = run(compiler, f"-std={standard}", "-x", language, *WARNINGS,
