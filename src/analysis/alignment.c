@@ -249,7 +249,8 @@ static bool base_is_multiple(analysis_alignments *s, const ir_op *op, int parame
     for (int d = access->rank - 1; d >= 0; d--) {
         const ir_index *index = &access->index[d];
         bool last = d + 1 == access->rank;
-        if (!last && (!stride_modulo(s, parameter, d, group, &stride) || index->affine.count > 0))
+        if (index->vector >= 0 || (!last && index->affine.count > 0) ||
+            (!last && !stride_modulo(s, parameter, d, group, &stride)))
             return false;
         if (index->operand < 0)
             continue;
@@ -296,6 +297,15 @@ static bool slots_go_by(const ir_affine *affine, int64_t slots, int width, int s
     return true;
 }
 
+/* One number for all slots of a lane: the row of its own program. */
+static bool is_alike(const ir_op *op, int operand) {
+    const ir_op *definer = op->operands[operand]->definer;
+    bool alike = definer != NULL && definer->opcode == IR_RENAME;
+    for (int i = 0; alike && i < definer->attributes.slots.count; i++)
+        alike = definer->attributes.slots.items[i] == definer->attributes.slots.items[0];
+    return alike;
+}
+
 /* Groups of neighbours that one lane has, as many bytes as one access of a thread moves at most; 0:
  * none. */
 static int64_t group_bytes(const ir_op *op, int64_t slots) {
@@ -304,7 +314,8 @@ static int64_t group_bytes(const ir_op *op, int64_t slots) {
     if (width < 2 || (width & (width - 1)) != 0 || last < 0 || slots % width != 0)
         return 0;
     for (int d = 0; d <= last; d++)
-        if (access->index[d].vector >= 0 ||
+        if ((access->index[d].vector >= 0 &&
+             (d == last || !is_alike(op, access->index[d].vector))) ||
             !slots_go_by(&access->index[d].affine, slots, width, d == last))
             return 0;
     return least(width * base_dtype_size(op->operands[0]->type.dtype), MACHINE_ACCESS_BYTES);

@@ -35,6 +35,10 @@ def emitted():
     case("whole_groups_leave_no_single_elements",
          "x aligned 16, y aligned 16, N % 4 == 0. */" in run.out
          and "is_aligned(" not in run.out and " ? x[" not in run.out, run)
+    packed = [SOFTMAX, "--machine", "sm_90", "R=4096", "N=256"]  # rows that share a group
+    general, narrow = croft("emit", *packed), croft("emit", *packed, "--assume", "aligned")
+    case("packed_rows_are_aligned_too", "is_aligned(" in general.out and narrow.code == 0
+         and "subgroup" in narrow.out and "is_aligned(" not in narrow.out, narrow)
     every = croft("emit", SOFTMAX, "--machine", "sm_90", "--assume", "all")
     case("all_is_every_kind", every.out == run.out, every)
     run = croft("emit", SOFTMAX, "--machine", "cpu-avx2", "--assume", "all")
