@@ -179,6 +179,9 @@ static void write_accesses(base_json *json, const compile_report *report, bool s
         base_json_string(json, "policy", ir_policy_name(row->policy));
         base_json_integer(json, "obeyed", row->obeyed);
         base_json_string(json, "ignored", row->ignored);
+        base_json_integer(json, "prefetch", row->prefetch);
+        base_json_integer(json, "prefetch_sweep", row->prefetch_sweep);
+        base_json_integer(json, "prefetching", row->prefetching);
         base_json_close(json);
     }
     base_json_close(json);

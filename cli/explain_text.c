@@ -345,6 +345,18 @@ static void write_policy(page *p, const compile_report_access *row) {
     end_line(p);
 }
 
+/* Another: whose row comes while this one is worked on. */
+static void write_prefetch(page *p, const compile_report_access *row) {
+    if (row->prefetch == 0)
+        return;
+    begin_line(p, 2);
+    base_text_format(p->out, "prefetch of %d ", row->prefetch);
+    base_text_format(p->out, "program%s on, in sweep %d of those that read, beside %lld",
+                     row->prefetch == 1 ? "" : "s", row->prefetch_sweep,
+                     (long long)row->prefetching);
+    end_line(p);
+}
+
 static void write_accesses(page *p) {
     const compile_report *report = p->report;
     int width = 0;
@@ -376,6 +388,7 @@ static void write_accesses(page *p) {
             base_text_format(p->out, ", waiting in %s", row->tensor);
         end_line(p);
         write_policy(p, row);
+        write_prefetch(p, row);
     }
 }
 

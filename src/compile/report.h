@@ -85,6 +85,8 @@ typedef struct compile_report_access {
     ir_policy policy;         /* that the plan asks for */
     int64_t obeyed;           /* of both together: whose policy, if not the default, is emitted */
     const char *ignored;      /* why that of others is not; NULL: it is for all */
+    int prefetch, prefetch_sweep; /* as the plan says; 0: none */
+    int64_t prefetching; /* of both together: beside which the row of a later program is fetched */
 } compile_report_access;
 
 /* A part of an address: what it adds to the index of a dimension. */

@@ -101,6 +101,7 @@ static void count_access(const report_state *state, const ir_op *op, compile_rep
     row->guarded += guards > 0 ? count : 0;
     row->looped += report_in_loop(op) ? count : 0;
     row->uniform = row->uniform || slots == 0;
+    row->prefetching += access->prefetch > 0 ? count : 0;
     count_policy(state, op, count, row);
 }
 
@@ -135,6 +136,9 @@ static bool add_access(void *pointer, ir_op *op) {
                                 .is_store = op->opcode == IR_STORE,
                                 .dtype = op->operands[0]->type.dtype,
                                 .width = 1}};
+    const ir_plan_line *line = ir_plan_find(report->plan, IR_PLAN_ACCESS, op->anchor);
+    scan.row.prefetch = line != NULL ? line->prefetch : 0;
+    scan.row.prefetch_sweep = line != NULL ? line->prefetch_sweep : 0;
     ir_region_walk((ir_region *)&state->thread->body, scan_op, &scan);
     BASE_PUSH(state->arena, report->accesses, report->access_count, report->access_capacity,
               scan.row);

@@ -189,6 +189,8 @@ typedef struct ir_access {
     bool whole; /* fact, thread: the range mask lets through all slots of a group, or none */
     ir_policy policy; /* load, store; mapped and thread: as the plan says */
     bool early;       /* load; mapped and thread: issued before anything waits, as the plan says */
+    int prefetch;     /* load; mapped and thread: beside it the cache is told to fetch what the load
+                     reads so many programs (thread: groups) on, if the call has that; 0: no */
 } ir_access;
 
 /* Numbers in the module's arena. */

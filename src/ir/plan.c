@@ -88,6 +88,8 @@ static void print_decision(const plan_text *p, ir_plan_kind kind, const ir_plan_
     case IR_PLAN_ACCESS:
         base_text_format(p->out, "width %d policy %s%s", line->width, ir_policy_name(line->policy),
                          line->early ? " early" : "");
+        if (line->prefetch > 0)
+            base_text_format(p->out, " prefetch %d in %d", line->prefetch, line->prefetch_sweep);
         break;
     case IR_PLAN_CONVERT:
         base_text_string(p->out, layout_class_name(line->mechanism));

@@ -34,6 +34,9 @@ typedef struct ir_plan_line {
     int width;              /* ACCESS */
     ir_policy policy;       /* ACCESS */
     bool early;             /* ACCESS: a load that is issued before anything waits */
+    int prefetch;           /* ACCESS: a load that has the cache fetch what it will read so many
+                               programs later; 0: it does not */
+    int prefetch_sweep;     /* .. in this one of the sweeps that read it; the first one is 0 */
     layout_class mechanism; /* CONVERT: how a tile gets from owner to owner, as the layouts allow */
     ir_math_form form;      /* MATH: PORTABLE or NATIVE. DIV: EXACT or RECIPROCAL */
     ir_order order;         /* REDUCE */

@@ -415,6 +415,8 @@ static void print_access(const printer *p, const ir_op *op) {
     if (access->policy != IR_POLICY_DEFAULT)
         base_text_format(p->out, " policy=%s", ir_policy_name(access->policy));
     base_text_string(p->out, access->early ? " early" : "");
+    if (access->prefetch > 0)
+        base_text_format(p->out, " prefetch=%d", access->prefetch);
 }
 
 /* ---- ops ---- */

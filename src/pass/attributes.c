@@ -68,6 +68,8 @@ static uint64_t hash_access(uint64_t hash, const ir_access *access) {
     hash = hash_affine(base_hash_bytes(hash, words, sizeof words), &access->mask_affine);
     if (access->early)
         hash = pass_hash_word(hash, 1);
+    if (access->prefetch > 0)
+        hash = pass_hash_word(pass_hash_word(hash, 2), access->prefetch);
     for (int i = 0; i < access->rank; i++) {
         const ir_index *index = &access->index[i];
         int64_t parts[] = {(int64_t)index->kind, index->operand, index->vector};
@@ -118,7 +120,7 @@ static bool access_equal(const ir_access *a, const ir_access *b) {
                 a->unique == b->unique && a->mask_kind == b->mask_kind && a->mask == b->mask &&
                 a->block == b->block && ir_affine_equal(&a->mask_affine, &b->mask_affine) &&
                 a->width == b->width && a->align == b->align && a->whole == b->whole &&
-                a->policy == b->policy && a->early == b->early;
+                a->policy == b->policy && a->early == b->early && a->prefetch == b->prefetch;
     for (int i = 0; same && i < a->rank; i++) {
         const ir_index *x = &a->index[i], *y = &b->index[i];
         same = x->kind == y->kind && x->operand == y->operand && x->length == y->length &&

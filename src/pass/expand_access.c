@@ -230,6 +230,8 @@ static ir_access *access_finish(expand_state *state, const expand_place *place, 
         vector = vector || operand >= 0;
         differs = differs || (operand >= 0 && parts->operands[operand]->type.slots > 1);
     }
+    if (access->mask_kind != IR_MASK_NONE)
+        access->prefetch = 0; /* the row's end alone is not worth it */
     if (access->width > 1 && (differs || (vector && !counts_on(access, slots))))
         access->width = 1;
     if (place != NULL)

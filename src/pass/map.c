@@ -99,6 +99,7 @@ static ir_value *map_output_access(map_state *state, ir_value *old_value) {
     map_set_access(state, store, op->attributes.access);
     op->attributes.access->policy = IR_POLICY_DEFAULT; /* what waits there is read back */
     op->attributes.access->early = false;
+    op->attributes.access->prefetch = 0;
     op->attributes.access->injective = made_here;
     if (made_here)
         return state->local[n];
@@ -244,6 +245,7 @@ pass_result pass_map(ir_module *module, pass_context *context) {
     state.global = BASE_NEW_ARRAY(module->arena, ir_value *, count);
     state.local = BASE_NEW_ARRAY(module->arena, ir_value *, count);
     state.local_sweep = BASE_NEW_ARRAY(module->arena, int, count);
+    state.copies = BASE_NEW_ARRAY(module->arena, int, count);
     for (int32_t i = 0; i < count; i++)
         state.local_sweep[i] = -1;
     map_plan_apply(&state);
@@ -260,6 +262,8 @@ pass_result pass_map(ir_module *module, pass_context *context) {
     state.builder = (ir_builder){.module = module};
     ir_region *mapped = BASE_NEW(module->arena, ir_region);
     map_region(&state, &module->body, mapped);
+    if (!state.failed)
+        map_check_prefetch_sweeps(&state, &module->body);
     module->body = *mapped;
     for (ir_op *op = module->body.first; op != NULL; op = op->next)
         op->parent = &module->body;

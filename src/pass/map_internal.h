@@ -19,7 +19,8 @@ typedef struct map_state {
     ir_value **global;    /* by tile value number: its mapped value outside sweeps */
     ir_value **local;     /* by tile value number: its copy in sweep local_sweep[number] */
     int *local_sweep;
-    int sweep; /* index of the sweep being filled, -1 outside */
+    int *copies; /* by tile value number, of a load: those made so far, a sweep each */
+    int sweep;   /* index of the sweep being filled, -1 outside */
     bool failed;
 } map_state;
 
@@ -78,7 +79,11 @@ void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy);
 /* The keep line of a value that crosses sweeps; NULL, reported, when there is none. */
 const ir_plan_line *map_plan_keep(map_state *state, const ir_value *value);
 void map_plan_out_of_order(map_state *state, const char *anchor, base_location location);
-/* Gives a mapped access the width, the policy and the word `early` that the plan has for the op. */
+/* map_prefetch.c: reports a prefetch of what is no row that the programs number, or where groups
+ * have no row of their own; then, with all copies made, one in a sweep that does not read. */
+void map_check_prefetch(map_state *state, const ir_op *op, const ir_plan_line *line);
+void map_check_prefetch_sweeps(map_state *state, ir_region *tile);
+/* Gives a mapped access what the plan's line has for the op; a prefetch to one copy of a load. */
 void map_set_access(map_state *state, const ir_op *op, ir_access *access);
 
 /* map.c: gives a mapped copy the axes of a tile-level value. */

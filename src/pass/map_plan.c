@@ -149,6 +149,12 @@ void map_set_access(map_state *state, const ir_op *op, ir_access *access) {
     access->width = line != NULL ? line->width : 1;
     access->policy = line != NULL ? line->policy : IR_POLICY_DEFAULT;
     access->early = line != NULL && line->early;
+    access->prefetch = 0;
+    if (line == NULL || op->opcode != IR_LOAD)
+        return;
+    int copy = state->copies[op->results[0]->number]++;
+    if (copy == line->prefetch_sweep)
+        access->prefetch = line->prefetch;
 }
 
 void map_set_mechanism(map_state *state, const ir_op *op, ir_op *copy) {

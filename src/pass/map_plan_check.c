@@ -126,6 +126,8 @@ void map_check_access(map_state *state, const ir_op *op, const ir_plan_line *lin
     check_width(state, op, line);
     if (line->early)
         check_early(state, op, line);
+    if (line->prefetch > 0)
+        map_check_prefetch(state, op, line);
 }
 
 /* Of tiles with one element: nothing moves. */

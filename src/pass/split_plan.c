@@ -146,6 +146,7 @@ static bool visit_line(void *pointer, ir_op *op) {
     if (line->form == IR_MATH_FLUSHED) /* the greatest element comes from another launch */
         line->form = IR_MATH_PORTABLE;
     line->early = false; /* a part's loads are few, and launches were planned without */
+    line->prefetch = 0;  /* the program behind is another part of the row */
     if (line->width > 1 && access)
         line->width = least_width(p, op, line->width);
     return true;

@@ -44,6 +44,7 @@ typedef struct planner_storages {
 
 typedef struct planner_launches planner_launches;
 typedef struct planner_early planner_early;
+typedef struct planner_prefetch planner_prefetch;
 
 typedef enum planner_refusal {
     PLANNER_LEGAL,
@@ -95,10 +96,13 @@ typedef struct planner_candidate {
     int64_t kept_slots; /* values that a worker keeps in registers: at one time where those of the
                            machine are documented, else all together */
     int64_t live_slots; /* that it has at once, loads under way too, at most: an estimate */
-    const planner_early *early; /* early.h: loads that may be early; NULL: not looked at */
-    int64_t early_count;        /* so many of them are, the first ones: */
-    int64_t early_slots;        /* values of a worker that they hold over the reductions */
-    int64_t early_bytes;        /* of a worker, under way with the first reads */
+    const planner_early *early;         /* early.h: loads that may be early; NULL: not looked at */
+    int64_t early_count;                /* so many of them are, the first ones: */
+    int64_t early_slots;                /* values of a worker that they hold over the reductions */
+    int64_t early_bytes;                /* of a worker, under way with the first reads */
+    const planner_prefetch *prefetches; /* prefetch.h: loads that have the next row fetched */
+    int64_t prefetch_count;
+    int64_t prefetch_bytes; /* of a program, fetched so */
     planner_refusal refusal;
     int64_t found, limit; /* of the refusal: limit 0, it has none */
     double price;         /* of the model that was asked for; lower is better */

@@ -169,6 +169,7 @@ void planner_facts_find(const planner_program *program, const planner_candidate 
     facts->private_slots = planner_line_at(totals->kept, s.owned);
     facts->kept_slots = candidate->kept_slots;
     facts->live_slots = candidate->live_slots;
+    facts->prefetch_bytes = candidate->prefetch_bytes;
     facts->bytes_in_flight = bytes_in_flight(&s, totals);
     set_exchange(&s, totals);
     for (int64_t i = 0; i < totals->access_count; i++)
@@ -198,7 +199,7 @@ static const struct {
     FACT(exps),           FACT(divisions),
     FACT(square_roots),   FACT(other_ops),
     FACT(streamed_bytes), FACT(kept_slots),
-    FACT(torn_bytes),
+    FACT(torn_bytes),     FACT(prefetch_bytes),
 #undef FACT
 };
 

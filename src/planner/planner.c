@@ -22,6 +22,7 @@
 #include "planner/evict.h"
 #include "planner/launches.h"
 #include "planner/planner.h"
+#include "planner/prefetch.h"
 #include "planner/shift.h"
 #include "planner/stream.h"
 
@@ -143,6 +144,12 @@ static void write_access(const planner_state *state, const ir_op *op) {
         line->width = 1;
     line->policy = access_policy(state, op, line->width);
     line->early = state->early != NULL && planner_early_has(state->early, op);
+    const planner_prefetch *prefetch =
+        state->early != NULL ? planner_prefetch_find(state->early, op) : NULL;
+    if (prefetch != NULL && line->width > 1) {
+        line->prefetch = 1;
+        line->prefetch_sweep = prefetch->sweep;
+    }
 }
 
 static bool write_line(void *pointer, ir_op *op) {
@@ -361,6 +368,8 @@ static ir_plan *plan_row(planner_state *state, planner_family family,
     bool streams = family == PLANNER_AUTOMATIC && !searches && free && !asked;
     if (streams)
         planner_stream_choose(program, standard, report->model, options->coefficients);
+    if (streams)
+        planner_prefetch_choose(program, standard, report->model, options->coefficients);
     if (!searches && free && !parts)
         return planner_candidate_plan(program, standard);
     report->search = planner_search_run(program, setting, report->model, options->coefficients);

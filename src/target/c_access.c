@@ -332,6 +332,7 @@ void target_c_load(target_emitter *emitter, const ir_op *op) {
     target_c_access s = access_begin(emitter, op);
     target_emit_take_names(emitter, result, s.pointer);
     hoist_base(&s, result->name != NULL ? result->name : s.pointer, false);
+    target_c_prefetch(&s);
     int block = target_c_block_slots(&s);
     for (int slot = 0; block > 0 && slot < s.slots; slot += block)
         target_c_block_load(&s, slot, block);

@@ -53,6 +53,11 @@ const char *target_c_access_first(const target_c_access *access, int64_t first, 
 /* What lanes that take no part have. */
 const char *target_c_access_fill(const target_c_access *access, int slot);
 
+/* ---- c_prefetch.c ---- */
+/* Whether the load has lines fetched, and the text that does it, in front of the load. */
+bool target_c_fetches(const target_c_access *access);
+void target_c_prefetch(const target_c_access *access);
+
 /* ---- c_blocks.c ---- */
 /* How many slots in a row are one block of neighbours in memory; 0: none. */
 int target_c_block_slots(const target_c_access *access);

@@ -441,6 +441,11 @@ static bool read_access_attributes(text_ir_parser *parser, draft *d, ir_access *
     if (!read_policy(parser, access))
         return false;
     access->early = text_ir_lexer_accept(&parser->lexer, "early");
+    int64_t ahead = 0;
+    if (text_ir_lexer_accept(&parser->lexer, "prefetch") &&
+        (!text_ir_expect(parser, "=") || !text_ir_read_integer(parser, 1, 1 << 20, &ahead)))
+        return false;
+    access->prefetch = (int)ahead;
     return true;
 }
 

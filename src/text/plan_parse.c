@@ -167,6 +167,19 @@ static bool read_policy(parser *p, ir_plan_line *line) {
     return fail(p, "plan-choice", "default, stream or evict_last", "no such policy");
 }
 
+/* `prefetch 1 in 2`: of the program behind this one, in the third sweep that reads. */
+static bool read_prefetch(parser *p, ir_plan_line *line) {
+    int64_t ahead = 0, sweep = 0;
+    if (!text_ir_lexer_accept(&p->lexer, "prefetch"))
+        return true;
+    if (!read_integer(p, 1, 1 << 20, &ahead) || !expect(p, "in") ||
+        !read_integer(p, 0, 1 << 20, &sweep))
+        return false;
+    line->prefetch = (int)ahead;
+    line->prefetch_sweep = (int)sweep;
+    return true;
+}
+
 static bool read_access(parser *p, ir_plan_line *line) {
     int64_t width = 0;
     if (!expect(p, "width") || !read_integer(p, 1, 1 << 20, &width))
@@ -175,7 +188,7 @@ static bool read_access(parser *p, ir_plan_line *line) {
     if (!read_policy(p, line))
         return false;
     line->early = text_ir_lexer_accept(&p->lexer, "early");
-    return true;
+    return read_prefetch(p, line);
 }
 
 static bool read_convert(parser *p, ir_plan_line *line) {

@@ -1,5 +1,5 @@
 /* The form of loads and stores: access-form, access-operands, store-mode, access-type,
- * access-policy, access-early.
+ * access-policy, access-early, access-prefetch.
  *
  *     %t = load %x[%row, : N]            tile: one axis per range
  *     %u = load %x[%row, gather %i]      tile: the axes of the broadcast index tiles
@@ -245,6 +245,36 @@ static void rule_access_early(verify_state *state, const ir_op *op) {
                       "what is called early cannot be issued at any time");
 }
 
+/* The number of the program, or of the group, alone. */
+static bool is_of_program(const verify_state *state, const ir_op *op, const ir_index *index) {
+    bool thread = state->module->level == IR_THREAD;
+    const ir_op *definer = index->operand >= 0 ? op->operands[index->operand]->definer : NULL;
+    return definer != NULL && index->inside &&
+           index->kind == (thread ? IR_INDEX_AFFINE : IR_INDEX_POINT) &&
+           definer->opcode == (thread ? IR_GROUP : IR_PROGRAM) && index->affine.count == 0 &&
+           (!thread || index->vector < 0);
+}
+
+/* Every program has one more row than the one before, and each row that there is is inside: nothing
+ * else is fetched. */
+static void rule_access_prefetch(verify_state *state, const ir_op *op) {
+    const ir_access *access = op->attributes.access;
+    if (access->prefetch == 0)
+        return;
+    bool may = state->module->level != IR_TILE && op->opcode == IR_LOAD && access->prefetch > 0 &&
+               is_only_read(state, op->operands[0]) && access->mask_kind == IR_MASK_NONE;
+    int rows = 0;
+    for (int d = 0; may && d < access->rank; d++) {
+        bool row = is_of_program(state, op, &access->index[d]);
+        may = !row || d + 1 < access->rank;
+        rows += row;
+    }
+    if (!may || rows != 1)
+        verify_report(state, VERIFY_ACCESS_PREFETCH, op,
+                      "a planned load, without a mask, of a row that the programs number",
+                      "what would be fetched is no row of a later program");
+}
+
 static void check_op(verify_state *state, const ir_op *op) {
     if (ir_op_describe(op->opcode)->shape != IR_SHAPE_ACCESS)
         return;
@@ -256,6 +286,7 @@ static void check_op(verify_state *state, const ir_op *op) {
     rule_access_type(state, op);
     rule_access_policy(state, op);
     rule_access_early(state, op);
+    rule_access_prefetch(state, op);
     if (state->module->level != IR_THREAD)
         verify_access_domains(state, op);
 }

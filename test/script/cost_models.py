@@ -95,7 +95,7 @@ def facts(name, rows, width, workers, vector, packed=1, keep="registers", elemen
         "scratch_bytes": 4 * groups * packed * barriers, "barriers": barriers,
         "shuffles": round(shuffles), "read_bytes": read, "reread_bytes": reread,
         "shared_read_bytes": op.weights * row, "write_bytes": write,
-        "streamed_bytes": 0, "array_bytes": array,
+        "streamed_bytes": 0, "prefetch_bytes": 0, "array_bytes": array,
         "worker_bytes": round(visits * owned * element),
         "accesses": round(accesses),
         "guarded_accesses": round(accesses / steps) if width % (workers * vector) else 0,

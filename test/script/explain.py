@@ -25,7 +25,7 @@ SCRATCH_PRICE = 2 * 1 + 2 * 1 + 16
 HASH = re.compile(r"\b[0-9a-f]{16}\b")
 
 ACCESS = "anchor tensor line column dtype width groups singles guarded guards in_loops " \
-         "uniform waits policy obeyed ignored"
+         "uniform waits policy obeyed ignored prefetch prefetch_sweep prefetching"
 KEYS = {key: set(names.split()) for key, names in {
     "": "schema exit_code findings findings_left_out "
         "kernel machine sizes plan group erased_layouts planned value_layouts "

@@ -58,7 +58,7 @@ static const char softmax[] = "plan softmax canon 5d1e8c0a91b2f733 machine cpu-a
                               "keep e        private\n"
                               "reduce max.0  tree\n"
                               "reduce sum.0  canonical\n"
-                              "access x.0    width 8 policy default early\n"
+                              "access x.0    width 8 policy default early prefetch 2 in 1\n"
                               "access y.0    width 8 policy stream\n"
                               "math exp.0    portable\n"
                               "div div.0     exact\n";
@@ -146,6 +146,9 @@ static void every_decision_changes_the_hash(void **state) {
         {"x.0    width 8", "x.0    width 4"},
         {"8 policy default", "8 policy stream"},
         {"default early", "default"},
+        {" prefetch 2 in 1", ""},
+        {"prefetch 2", "prefetch 1"},
+        {"2 in 1", "2 in 0"},
         {"8 policy stream", "8 policy default"},
         {"reduce sum.0  canonical\n", ""},
         {"sum.0  canonical", "sum.0  tree"},

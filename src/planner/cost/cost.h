@@ -61,6 +61,7 @@ typedef struct cost_facts {
     /* the memory, bytes for one program */
     int64_t read_bytes;        /* first reads of what belongs to the program */
     int64_t reread_bytes;      /* reads of what an earlier sweep has read */
+    int64_t prefetch_bytes;    /* of the first reads: asked for by the program before */
     int64_t shared_read_bytes; /* reads of what all programs read: weights */
     int64_t write_bytes;
     int64_t streamed_bytes;   /* of those: stored past the caches */

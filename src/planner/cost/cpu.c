@@ -14,7 +14,7 @@
  *
  * A launch that one core does in less than the team costs runs on that one. Lines that are stored
  * to are fetched first, so a byte written costs memory two, and one where it is stored past the
- * caches. It does not see prefetch, pages, or other work on the machine. docs/cost-models.md has
+ * caches. It does not see pages, or other work on the machine. docs/cost-models.md has
  * the formulas.
  */
 #include "planner/cost/cost_internal.h"
@@ -175,6 +175,17 @@ typedef struct core_demands {
     double total;
 } core_demands;
 
+/* The part of a demand that is not hidden under the longest. A row that the program before asked
+ * for comes while that computes: memory is hidden as other demands are, and hides more of them. */
+static double exposed_share(const core_work *w, int demand, int longest) {
+    const cost_facts *f = w->facts;
+    double read = (double)f->read_bytes, fetched = larger((double)f->prefetch_bytes, 0);
+    double part = fetched > 0 ? smaller(fetched / larger(read, 1), 1) : 0;
+    cost_coefficient waits = demand == MEMORY ? COST_CPU_OVERLAP_MEMORY : COST_CPU_OVERLAP;
+    cost_coefficient comes = longest == MEMORY ? COST_CPU_OVERLAP_PREFETCH : COST_CPU_OVERLAP;
+    return (1 - part) * w->c[waits] + part * w->c[comes];
+}
+
 /* On so many cores. */
 static core_demands demands_on(const core_work *w, double cores) {
     double rounds = ceil(w->groups / cores);
@@ -193,7 +204,7 @@ static core_demands demands_on(const core_work *w, double cores) {
     }
     for (int i = 0; i < DEMANDS; i++) {
         bool full = i == longest || (i == ACCESSES && longest == ARITHMETIC);
-        d.shares[i] = full ? 1 : w->c[i == MEMORY ? COST_CPU_OVERLAP_MEMORY : COST_CPU_OVERLAP];
+        d.shares[i] = full ? 1 : exposed_share(w, i, longest);
         d.total += d.seconds[i] * d.shares[i];
     }
     return d;
