@@ -41,6 +41,7 @@ typedef struct croft_python {
     int (*set_item)(void *tuple, ptrdiff_t index, void *object); /* PyTuple_SetItem */
     void *(*look_up)(void *dictionary, void *key);               /* PyDict_GetItemWithError */
     void *(*capsule_pointer)(void *capsule, const char *name);   /* PyCapsule_GetPointer */
+    void *(*number)(long long value);                            /* PyLong_FromLongLong */
     void *(*pointer)(void *number);                              /* PyLong_AsVoidPtr */
     void *(*call_method)(void *name, void *const *arguments, size_t count,
                          void *names); /* PyObject_VectorcallMethod */
@@ -56,6 +57,12 @@ typedef struct croft_python_getter {
     void *closure;
 } croft_python_getter;
 
+/* An element type, and the object that stands for it. */
+typedef struct croft_python_dtype {
+    void *object;
+    uint8_t code, bits; /* as in croft_tensor */
+} croft_python_dtype;
+
 /* A type of arrays, and how they are read: by `interface`, or, where it has no function, by
  * `objects`. A second type may be made of the first; others are not known here. */
 typedef struct croft_python_arrays {
@@ -70,6 +77,14 @@ typedef struct croft_python_arrays {
     bool (*modes)(void);                /* at::impl::torch_function_mode_enabled */
     /* Where the level of forward mode stands, which is `no_level` itself where there is none. */
     void *names, *level, *no_level;
+    /* How outputs are made that are not given. Of PyTorch: what makes an object of a tensor
+     * (THPVariable_Wrap), NULL where Python makes them, and whether somebody else has to
+     * (c10::impl::TorchDispatchModeTLS::any_modes_set). Else: module.empty(shape, dtype). */
+    void *(*wrap)(const void *tensor);
+    bool (*dispatch_modes)(bool without_own);
+    void *module, *empty;
+    const croft_python_dtype *dtypes;
+    int32_t dtype_count;
 } croft_python_arrays;
 
 enum { CROFT_PYTHON_ENTRIES = 4 };

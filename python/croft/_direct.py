@@ -26,6 +26,8 @@ BASE_TYPE, HAS_VECTORCALL = 1 << 10, 1 << 11
 SLOT_CALL, SLOT_DOC, SLOT_MEMBERS, SLOT_GETSET, SLOT_FINALIZE = 50, 56, 72, 73, 80
 MEMBER_SIZE, READ_ONLY = 19, 1  # Py_T_PYSSIZET, Py_READONLY
 MODES = "_ZN2at4impl27torch_function_mode_enabledEv"
+DISPATCH_MODES = "_ZN3c104impl20TorchDispatchModeTLS13any_modes_setEb"
+WRAP = "_Z16THPVariable_WrapRKN2at10TensorBaseE"
 
 
 class Slot(Structure):
@@ -65,7 +67,8 @@ FUNCTIONS = {"type": "PyObject_Type", "retain": "Py_IncRef", "release": "Py_DecR
              "memory": "PyMem_Malloc", "memory_free": "PyMem_Free", "length": "PyTuple_Size",
              "item": "PyTuple_GetItem", "tuple": "PyTuple_New", "set_item": "PyTuple_SetItem",
              "look_up": "PyDict_GetItemWithError", "capsule_pointer": "PyCapsule_GetPointer",
-             "pointer": "PyLong_AsVoidPtr", "call_method": "PyObject_VectorcallMethod"}
+             "number": "PyLong_FromLongLong", "pointer": "PyLong_AsVoidPtr",
+             "call_method": "PyObject_VectorcallMethod"}
 OTHERS = ("PyType_FromSpec", "PyType_GetSlot", "PyVectorcall_Call")
 
 
@@ -161,8 +164,22 @@ def arrays_of_torch() -> lib.PythonArrays | None:
     return lib.PythonArrays(
         size=ctypes.sizeof(lib.PythonArrays),
         types=(c_void_p * 2)(for_ever(torch.Tensor), for_ever(torch.nn.Parameter)),
+        wrap=wrapper(torch), dispatch_modes=_shim.address(_shim.Shim.library, DISPATCH_MODES),
         objects=objects, torch=ctypes.pointer(shim), implementation=implementation, modes=modes,
         names=for_ever(names), level=for_ever(sys.intern("_current_level")), no_level=for_ever(-1))
+
+
+def wrapper(torch: Any) -> int | None:
+    """What makes an object of a tensor of PyTorch's, tried out on one; None: Python makes
+    outputs."""
+    from . import _shim
+    wrap = _shim.address(_shim.Shim.library, WRAP)
+    if wrap is None or _shim.address(_shim.Shim.library, DISPATCH_MODES) is None:
+        return None
+    tried = torch.empty(2, 3)
+    handle = c_void_p(tried._cdata)
+    found = ctypes.PYFUNCTYPE(py_object, c_void_p)(wrap)(ctypes.addressof(handle))
+    return wrap if found is tried else None
 
 
 def arrays_of_numpy() -> lib.PythonArrays | None:
@@ -170,9 +187,14 @@ def arrays_of_numpy() -> lib.PythonArrays | None:
     interface = getter_of(numpy.ndarray, "__array_struct__")
     if interface is None:
         return None
+    dtypes = [lib.PythonDtype(for_ever(numpy.dtype(name)), *element)
+              for element, (_, name) in _arrays.TYPES.items() if name != "bfloat16"]
     return lib.PythonArrays(size=ctypes.sizeof(lib.PythonArrays),
                             types=(c_void_p * 2)(for_ever(numpy.ndarray), None),
-                            interface=interface)
+                            interface=interface, module=for_ever(numpy),
+                            empty=for_ever(sys.intern("empty")),
+                            dtypes=(lib.PythonDtype * len(dtypes))(*dtypes),
+                            dtype_count=len(dtypes))
 
 
 known: dict[type, lib.PythonArrays | None] = {}

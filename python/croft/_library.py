@@ -125,19 +125,25 @@ class Python(Structure):
     _fields_ = [("size", c_size_t), *((name, c_void_p) for name in (
         "type", "retain", "release", "error", "error_matches", "error_clear", "error_memory",
         "memory", "memory_free", "length", "item", "tuple", "set_item", "look_up",
-        "capsule_pointer", "pointer", "call_method", "none", "no", "tuple_type", "exception", "out",
-        "method"))]
+        "capsule_pointer", "number", "pointer", "call_method", "none", "no", "tuple_type",
+        "exception", "out", "method"))]
 
 
 class PythonGetter(Structure):
     _fields_ = [("get", c_void_p), ("closure", c_void_p)]
 
 
+class PythonDtype(Structure):
+    _fields_ = [("object", c_void_p), ("code", c_uint8), ("bits", c_uint8)]
+
+
 class PythonArrays(Structure):
     _fields_ = [("size", c_size_t), ("types", c_void_p * 2), ("objects", c_void_p),
                 ("interface", PythonGetter), ("torch", POINTER(Torch)),
                 ("implementation", PythonGetter), ("modes", c_void_p), ("names", c_void_p),
-                ("level", c_void_p), ("no_level", c_void_p)]
+                ("level", c_void_p), ("no_level", c_void_p), ("wrap", c_void_p),
+                ("dispatch_modes", c_void_p), ("module", c_void_p), ("empty", c_void_p),
+                ("dtypes", POINTER(PythonDtype)), ("dtype_count", c_int32)]
 
 
 class PythonEntry(Structure):

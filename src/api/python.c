@@ -2,12 +2,14 @@
  *
  *     k(x, w, out=y)   arguments {x, w, y}, names ("out",)
  *         types known, no derivative asked for  ->  read  ->  function of the entry  ->  versions
+ *     k(x, w)
+ *         likewise                              ->  read, y made  ->  function of the entry
  *         anything else                         ->  k.method(x, w, out=y)
  *
  * Arguments are borrowed: the caller keeps them until the call returns, also while the
  * interpreter's lock is left for a long launch.
  */
-#include "api/function_internal.h"
+#include "api/torch_internal.h"
 
 #include "croft_python.h"
 
@@ -30,10 +32,15 @@ typedef struct python_call {
     int64_t axes[API_PARAMETERS_LIMIT][2 * CROFT_OUTPUT_AXES]; /* of arrays without `objects` */
     void *implementations[API_PARAMETERS_LIMIT]; /* of PyTorch, of those that were asked for */
     void *out;                                   /* NULL: none is given */
+    bool makes;                                  /* outputs are not given, and NULL until made */
 } python_call;
 
 static void *part_of(void *self) {
     return (char *)self + CROFT_PYTHON_HEAD;
+}
+
+static bool is_made(const python_call *call, int slot) {
+    return call->makes && !call->shape->slots[slot].is_read;
 }
 
 /* ---- everything else ---- */
@@ -94,18 +101,19 @@ static bool take_objects(python_call *call, void *const *arguments, size_t count
     const croft_python *python = call->python;
     const croft_function *shape = call->shape;
     const int written = shape->slot_count - shape->read_count;
-    if (count != (size_t)shape->read_count || (written == 0) != (call->out == NULL))
+    call->makes = written > 0 && call->out == NULL;
+    if (count != (size_t)shape->read_count || (written == 0 && call->out != NULL))
         return false;
-    if (written > 1 &&
+    if (written > 1 && !call->makes &&
         (type_of(python, call->out) != python->tuple_type || python->length(call->out) != written))
         return false;
     int input = 0, output = 0;
     for (int i = 0; i < shape->slot_count; i++)
-        call->objects[i] = shape->slots[i].is_read ? arguments[input++]
-                           : written == 1          ? call->out
-                                                   : python->item(call->out, output++);
+        call->objects[i] = shape->slots[i].is_read       ? arguments[input++]
+                           : call->makes || written == 1 ? call->out
+                                                         : python->item(call->out, output++);
     for (int i = 0; i < shape->slot_count; i++)
-        if (!is_of(call->arrays, type_of(python, call->objects[i])))
+        if (call->objects[i] != NULL && !is_of(call->arrays, type_of(python, call->objects[i])))
             return false;
     return true;
 }
@@ -133,7 +141,7 @@ static bool meet_torch(python_call *call) {
         return false;
     const bool asks = arrays->torch->grad_mode();
     for (int i = 0; i < call->shape->slot_count; i++) {
-        if (!asks && !call->shape->slots[i].is_written)
+        if (call->objects[i] == NULL || (!asks && !call->shape->slots[i].is_written))
             continue;
         call->implementations[i] = implementation_of(python, arrays, call->objects[i]);
         if (call->implementations[i] == NULL ||
@@ -155,7 +163,7 @@ static void count_written(const python_call *call) {
     if (call->arrays->torch == NULL)
         return;
     for (int i = 0; i < call->shape->slot_count; i++)
-        if (call->shape->slots[i].is_written)
+        if (call->shape->slots[i].is_written && !is_made(call, i))
             count_version(call->arrays->torch, call->implementations[i]);
 }
 
@@ -218,14 +226,119 @@ static bool read_array(python_call *call, int slot) {
     return good;
 }
 
-static bool read_tensors(python_call *call) {
+static bool read_tensor(python_call *call, int slot) {
     const croft_python_arrays *arrays = call->arrays;
+    return arrays->interface.get != NULL
+               ? read_array(call, slot)
+               : api_object_read(arrays->objects, call->objects[slot], &call->tensors[slot]);
+}
+
+/* Those that are given. */
+static bool read_tensors(python_call *call) {
     bool good = true;
     for (int i = 0; i < call->shape->slot_count && good; i++)
-        good = arrays->interface.get != NULL
-                   ? read_array(call, i)
-                   : api_object_read(arrays->objects, call->objects[i], &call->tensors[i]);
+        good = call->objects[i] == NULL || read_tensor(call, i);
     return good;
+}
+
+/* ---- making ---- */
+static bool can_make(const croft_python_arrays *arrays) {
+    return arrays->torch == NULL ? arrays->module != NULL
+                                 : arrays->wrap != NULL && !arrays->dispatch_modes(false);
+}
+
+static void *make_of_torch(const croft_python_arrays *arrays, const croft_output *output,
+                           const croft_tensor *like) {
+    void *handle = NULL;
+    if (api_torch_create(arrays->torch, output, like->device_type, like->device_id, &handle) != 0)
+        return NULL;
+    void *object = arrays->wrap(handle);
+    (void)arrays->torch->destroy(handle);
+    return object;
+}
+
+static void *make_shape(const croft_python *python, const croft_output *output) {
+    void *shape = python->tuple(output->rank);
+    for (int d = 0; d < output->rank && shape != NULL; d++) {
+        void *number = python->number(output->shape[d]);
+        if (number == NULL) {
+            python->release(shape);
+            return NULL;
+        }
+        (void)python->set_item(shape, d, number);
+    }
+    return shape;
+}
+
+static void *find_dtype(const croft_python_arrays *arrays, const croft_output *output) {
+    for (int i = 0; i < arrays->dtype_count; i++)
+        if (arrays->dtypes[i].code == output->dtype_code &&
+            arrays->dtypes[i].bits == output->dtype_bits)
+            return arrays->dtypes[i].object;
+    return NULL;
+}
+
+static void *make_of_module(const croft_python *python, const croft_python_arrays *arrays,
+                            const croft_output *output) {
+    void *dtype = find_dtype(arrays, output);
+    void *shape = dtype != NULL ? make_shape(python, output) : NULL;
+    if (shape == NULL)
+        return NULL;
+    void *const arguments[] = {arrays->module, shape, dtype};
+    void *object = python->call_method(arrays->empty, arguments, 3, NULL);
+    python->release(shape);
+    return object;
+}
+
+/* Releases what was made. */
+static void drop_outputs(const python_call *call) {
+    for (int i = 0; i < call->shape->slot_count; i++)
+        if (is_made(call, i) && call->objects[i] != NULL)
+            call->python->release(call->objects[i]);
+}
+
+/* Makes the outputs, whose objects are then ours. */
+static bool make_outputs(python_call *call, croft_function *function, const croft_tensor **pointers,
+                         const croft_tensor *like) {
+    croft_output outputs[API_PARAMETERS_LIMIT]; /* large: not zeroed */
+    const int count = function->slot_count;
+    for (int i = 0; i < count; i++)
+        outputs[i].size = sizeof *outputs;
+    if (!can_make(call->arrays) ||
+        croft_function_outputs(function, pointers, count, outputs, NULL) != CROFT_OK)
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (!is_made(call, i))
+            continue;
+        call->objects[i] = call->arrays->torch != NULL
+                               ? make_of_torch(call->arrays, &outputs[i], like)
+                               : make_of_module(call->python, call->arrays, &outputs[i]);
+        if (call->objects[i] == NULL || !read_tensor(call, i))
+            return false;
+        pointers[i] = &call->tensors[i];
+    }
+    return true;
+}
+
+/* What is returned of outputs that were made: one, or a tuple, which takes them; NULL: an error. */
+static void *take_made(const python_call *call) {
+    const croft_function *shape = call->shape;
+    const bool several = shape->slot_count - shape->read_count > 1;
+    void *made = several ? call->python->tuple(shape->slot_count - shape->read_count) : NULL;
+    int place = 0;
+    if (several && made == NULL) {
+        drop_outputs(call);
+        return NULL;
+    }
+    for (int i = 0; i < shape->slot_count; i++) {
+        if (!is_made(call, i))
+            continue;
+        if (several)
+            (void)call->python->set_item(made, place++, call->objects[i]);
+        else
+            made = call->objects[i];
+    }
+    return made;
 }
 
 /* ---- calling ---- */
@@ -268,7 +381,9 @@ static outcome launch(python_call *call, const croft_python_kernel *kernel) {
         !api_objects_stream(function->kernel->context, call->arrays->objects, &stream))
         return give_up(call->python);
     for (int i = 0; i < function->slot_count; i++)
-        pointers[i] = &call->tensors[i];
+        pointers[i] = call->objects[i] != NULL ? &call->tensors[i] : NULL;
+    if (call->makes && !make_outputs(call, function, pointers, first_of(call)))
+        return give_up(call->python);
     return api_function_call(function, pointers, function->slot_count, stream,
                              call->arrays->objects, NULL) == CROFT_OK
                ? DONE
@@ -288,6 +403,8 @@ static outcome attempt(python_call *call, const croft_python_kernel *kernel, voi
     outcome result = launch(call, kernel);
     if (result == DONE)
         count_written(call);
+    else
+        drop_outputs(call);
     return result;
 }
 
@@ -300,6 +417,8 @@ void *croft_python_call_kernel(void *self, void *const *arguments, size_t counte
         return call_method(call.python, self, arguments, counted, names);
     if (result == RAISED)
         return NULL;
+    if (call.makes)
+        return take_made(&call);
     void *returned = call.out != NULL ? call.out : call.python->none;
     call.python->retain(returned);
     return returned;

@@ -197,18 +197,23 @@ static croft_status read_tensors(torch_call *call) {
 }
 
 /* ---- making ---- */
-static croft_status make(torch_call *call, int place, const croft_output *output) {
-    const croft_torch *torch = &call->one->torch;
-    const bool in_process = call->choice.device_type == CROFT_ON_CPU;
+int32_t api_torch_create(const croft_torch *torch, const croft_output *output, int32_t device_type,
+                         int32_t device_id, void **handle) {
     int64_t strides[CROFT_OUTPUT_AXES], dense = 1;
     for (int d = output->rank - 1; d >= 0; d--) {
         strides[d] = dense;
         dense *= output->shape[d] > 1 ? output->shape[d] : 1;
     }
-    if (torch->create(output->rank, output->shape, strides,
-                      number_of(torch, output->dtype_code, output->dtype_bits),
-                      in_process ? torch->cpu_number : torch->cuda_number, call->choice.device_id,
-                      &call->handles[place]) != 0)
+    return torch->create(output->rank, output->shape, strides,
+                         number_of(torch, output->dtype_code, output->dtype_bits),
+                         device_type == CROFT_ON_CUDA ? torch->cuda_number : torch->cpu_number,
+                         device_id, handle);
+}
+
+static croft_status make(torch_call *call, int place, const croft_output *output) {
+    const croft_torch *torch = &call->one->torch;
+    if (api_torch_create(torch, output, call->choice.device_type, call->choice.device_id,
+                         &call->handles[place]) != 0)
         return refuse(call, "no-memory", call->one->slots[call->one->order[place]].name,
                       "PyTorch has not made it", NULL, NULL, NULL);
     call->made_count++;

@@ -57,6 +57,10 @@ croft_function *api_torch_function(croft_torch_operator *one, const api_torch_ch
  * from here on. */
 void api_torch_call(uint64_t *stack, uint64_t input_count, uint64_t output_count, int place);
 
+/* A new tensor on a device of DLPack's type; 0 where all is well. */
+int32_t api_torch_create(const croft_torch *torch, const croft_output *output, int32_t device_type,
+                         int32_t device_id, void **handle);
+
 /* Takes a function of the pool; -1: all are taken. */
 int api_torch_pool_take(croft_torch_operator *one);
 void api_torch_pool_give(int place);

@@ -12,6 +12,7 @@ import inspect
 import os
 import subprocess
 import sys
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -66,6 +67,28 @@ def is_direct(name, called, *arguments, **named):
     case(name, watched.count == 0 and second is first, (watched.count, second))
 
 
+def described(made):
+    """All of an output but where it lies."""
+    others = made.strides if isinstance(made, np.ndarray) else (
+        made.stride(), made.device, made.requires_grad, made.is_inference(),
+        made.is_inference() or made._version)
+    return type(made), tuple(made.shape), made.dtype, others, made.tolist()
+
+
+def makes_directly(name, called, *arguments):
+    """Outputs are made like those that Python makes, and nothing else has them."""
+    called(*arguments)
+    with Watched(called) as watched:
+        made = called(*arguments)
+    expected = called.call_in_python(*arguments)
+    if isinstance(made, tuple):
+        same = isinstance(expected, tuple) and list(map(described, made)) == \
+            list(map(described, expected)) and sys.getrefcount(made[0]) == 2
+    else:
+        same = described(made) == described(expected) and sys.getrefcount(made) == 2
+    case(name, watched.count == 0 and same, (watched.count, made, expected))
+
+
 def is_same(name, k, *arguments, **named):
     """A call comes back to Python, which says what it always said."""
     with Watched(k) as watched:
@@ -84,6 +107,7 @@ def check_arrays(k):
             is_direct(f"direct_{name}", k, x, out=y)
             expected = k.call_in_python(x, out=np.zeros_like(x))
             case(f"result_{name}", np.array_equal(y, expected))
+            makes_directly(f"makes_{name}", k, x)
     wide = generator.standard_normal((6, 90)).astype(np.float32)
     y = np.zeros((6, 40), np.float32)
     is_direct("direct_rows_apart", k, wide[:, :40], out=y)
@@ -100,6 +124,9 @@ def check_arrays(k):
     case("several_outputs", np.allclose(outputs[1], x.sum(1), atol=1e-4)
          and np.allclose(a, 1 + 2 * x, atol=1e-5) and np.array_equal(outputs[0], x),
          (outputs[1] - x.sum(1), a - 1 - 2 * x))
+    makes_directly("makes_several_outputs", package.example("rmsnorm_quant"), x, np.ones(90, "f4"))
+    makes_directly("makes_rows_apart", k, wide[:, :40])
+    makes_directly("makes_labels", loss, wide, np.arange(6))
     is_direct("direct_bound", k.bind(x, out=outputs[0]))
 
 
@@ -169,6 +196,28 @@ def check_references(k):
         after = [sys.getrefcount(one) for one in watched]
         case(f"references_{number}", all(abs(one - two) < 20 for one, two in zip(before, after)),
              list(zip(before, after)))
+
+
+def check_made(k):
+    """What is made and dropped, or refused, leaves nothing."""
+    x, quant = np.ones((3, 800), np.float32), package.example("rmsnorm_quant")
+    w = np.ones(800, np.float32)
+
+    def calls():
+        for _ in range(300):
+            k(x)
+            quant(x, w)
+            outcome(k, x[:, ::2])
+
+    calls()
+    tracemalloc.start()
+    calls()
+    before = tracemalloc.get_traced_memory()[0]
+    calls()
+    gc.collect()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    case("made_and_dropped", after - before < 20000, after - before)
 
 
 def check_objects(k):
@@ -335,7 +384,12 @@ def check_torch(k):
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         one = x.to(dtype)
         is_direct(f"torch_{str(dtype)[6:]}", k, one, out=torch.zeros_like(one))
+        makes_directly(f"torch_makes_{str(dtype)[6:]}", k, one)
     is_direct("torch_three_axes", k, x.reshape(5, 3, 11), out=y.reshape(5, 3, 11))
+    for shape in ((0, 8), (4, 1), (1, 127), (2, 3, 40)):
+        makes_directly(f"torch_makes_{shape}", k, torch.randn(shape))
+    makes_directly("torch_makes_rows_apart", k, x[:, :20])
+    makes_directly("torch_makes_several", package.example("rmsnorm_quant"), x, torch.ones(33))
     is_direct("torch_bound", k.bind(x, out=y))
     before = y._version
     k(x, out=y)
@@ -356,6 +410,7 @@ def check_torch(k):
         inferred = torch.zeros(5, 33)
         is_direct("torch_inference", k, x, out=inferred)
         is_direct("torch_inference_bound", k.bind(x, out=inferred))
+        makes_directly("torch_makes_inference", k, x)
     before = sys.getrefcount(y), sys.getrefcount(x)
     for _ in range(1000):
         k(x, out=y)
@@ -408,6 +463,9 @@ def check_torch_others(k):
         fake = mode.from_tensor(x)
         is_same("torch_others_fake", k, fake, out=y)
         is_same("torch_others_fake_out", k, x, out=fake)
+        with Watched(k) as watched:
+            outcome(k, x)
+        case("torch_others_dispatch_mode_makes", watched.count == 1)
     with torch.autograd.forward_ad.dual_level():
         is_same("torch_others_forward_mode", k, x, out=y)
         is_same("torch_others_dual", k, torch.autograd.forward_ad.make_dual(x, x), out=y)
@@ -437,6 +495,7 @@ def main():
         check_others(k)
         check_refused_writes_nothing(k)
         check_references(k)
+        check_made(k)
     check_objects(k)
     check_endings()
     if importlib.util.find_spec("torch") is not None and _direct.table is not None:

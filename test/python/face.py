@@ -28,6 +28,7 @@ STRUCTURES = {"croft_config": lib.Config, "croft_source": lib.Source,
               "croft_layout_extents": lib.LayoutExtents, "croft_torch": lib.Torch,
               "croft_torch_dtype": lib.TorchDtype, "croft_torch_source": lib.TorchSource,
               "croft_python": lib.Python, "croft_python_getter": lib.PythonGetter,
+              "croft_python_dtype": lib.PythonDtype,
               "croft_python_arrays": lib.PythonArrays,
               "croft_python_entry": lib.PythonEntry, "croft_python_kernel": lib.PythonKernel,
               "croft_python_bound": lib.PythonBound}
