@@ -101,7 +101,12 @@ typedef struct runtime_place {
     bool read_only, write_only; /* for launches */
 } runtime_place;
 
-enum { RUNTIME_MEMORY_CPU = 1, RUNTIME_MEMORY_CUDA = 2, RUNTIME_MEMORY_OPENCL = 4 };
+enum {
+    RUNTIME_MEMORY_CPU = 1,
+    RUNTIME_MEMORY_CUDA = 2,
+    RUNTIME_MEMORY_OPENCL = 4,
+    RUNTIME_MEMORY_METAL = 8
+};
 
 /* Every hook is there unless it says so. All but `destroy` may be called from several threads at
  * once. */
