@@ -186,7 +186,17 @@ static double exposed_share(const core_work *w, int demand, int longest) {
     return (1 - part) * w->c[waits] + part * w->c[comes];
 }
 
-/* On so many cores. */
+static void add_shares(const core_work *w, core_demands *d, int longest) {
+    d->total = 0;
+    for (int i = 0; i < DEMANDS; i++) {
+        bool full = i == longest || (i == ACCESSES && longest == ARITHMETIC);
+        d->shares[i] = full ? 1 : exposed_share(w, i, longest);
+        d->total += d->seconds[i] * d->shares[i];
+    }
+}
+
+/* On so many cores. Memory that is hardly the longest is hidden no better than one that is not:
+ * else less of it could cost more. */
 static core_demands demands_on(const core_work *w, double cores) {
     double rounds = ceil(w->groups / cores);
     core_demands d = {.seconds = {[ARITHMETIC] = rounds * arithmetic_seconds(w),
@@ -202,12 +212,10 @@ static core_demands demands_on(const core_work *w, double cores) {
             longest = i;
         }
     }
-    for (int i = 0; i < DEMANDS; i++) {
-        bool full = i == longest || (i == ACCESSES && longest == ARITHMETIC);
-        d.shares[i] = full ? 1 : exposed_share(w, i, longest);
-        d.total += d.seconds[i] * d.shares[i];
-    }
-    return d;
+    add_shares(w, &d, longest);
+    core_demands other = d;
+    add_shares(w, &other, ARITHMETIC);
+    return other.total > d.total ? other : d;
 }
 
 static void add_demands(cost_estimate *estimate, const core_demands *d) {
