@@ -5,11 +5,10 @@ import fnmatch
 import os
 import pathlib
 import platform
-import shutil
 import sys
 import time
 
-from . import cases, measuring, raw
+from . import cases, measuring, prepare, raw
 from .kernel_file import BadKernel
 
 BENCH = pathlib.Path(__file__).resolve().parent.parent
@@ -24,8 +23,8 @@ RECORDED = {"smoke": 2, "transposes": 2}
 PHASE_S, REPLAY_US = {"transposes": 0.2}, {"transposes": 200.0}
 # What a result on a GPU depends on, of the harness.
 FILES = ["arms", "cases", "clock", "course", "cuda", "driver", "kernel_file", "measuring",
-         "outputs", "peer_rows", "peer_transposes", "peers", "precompile", "recorded", "roof",
-         "transposes"]
+         "outputs", "peer_rows", "peer_transposes", "peers", "precompile", "prepare", "recorded",
+         "roof", "transposes"]
 
 
 def parse(arguments):
@@ -48,13 +47,15 @@ def parse(arguments):
     add("--dtype", help="types, with commas: f32,bf16,f16 (f32; of the tier halves bf16)")
     add("--operators", help="some of the six, with commas")
     add("--only", action="append", metavar="ID", help="cases whose name fits; * fits all")
-    add("--out", required=True, metavar="DIR")
+    add("--out", metavar="DIR", help="needed, but with --prepare")
     add("--budget", type=float, metavar="SECONDS", default=BUDGET_S)
     add("--resume", action="store_true", help="goes on with what OUT has")
     add("--cache", metavar="DIR", default=str(ROOT / "build" / "bench_cache"),
         help="what is compiled stays here")
-    add("--carry", metavar="DIR", help="a directory of programs that Croft compiled with the very "
-        "file of NVRTC that is here; others are not taken")
+    add("--carry", metavar="DIR", help="programs that --prepare made; those of the "
+        "same build of NVRTC are taken")
+    add("--prepare", metavar="DIR", help="measures nothing and needs no GPU: compiles Croft's "
+        "programs of these cases into DIR, for --carry")
     add("--recorded", type=int, metavar="N", help="recorded cases of the peer that are repeated "
         "first (10; of the tiers smoke and transposes 2); the file says how many")
     add("--phase", type=float, metavar="SECONDS", help="for the rounds of one phase of a case "
@@ -71,6 +72,8 @@ def parse(arguments):
     if options.recorded is None:
         options.recorded = RECORDED.get(options.tier, 10)
     options.phase = options.phase or PHASE_S.get(options.tier, 0.5)
+    if not options.out and not options.prepare:
+        parser.error("--out is needed")
     if options.peer and not options.file:
         parser.error("--peer is about FILE")
     options.own = [path for path in (options.file, options.peer) if path]
@@ -97,17 +100,18 @@ def settle_caches(options):
     home = cache / "home"
     for folder in (cache, home, home / "croft"):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if options.carry:
-        for path in sorted(pathlib.Path(options.carry).rglob("*")):
-            if path.is_file() and not (home / "croft" / path.name).exists():
-                shutil.copy(path, home / "croft" / path.name)
     os.environ.update(XDG_CACHE_HOME=str(home), TORCHINDUCTOR_CACHE_DIR=str(cache / "inductor"),
                       TORCHINDUCTOR_COMPILE_THREADS="1", CROFT_BENCH_ROOFS=str(cache / "roofs"))
+    settle_path()
+    return cache
+
+
+def settle_path():
+    """The package and this harness, for this process and the workers."""
     paths = [str(BENCH), str(ROOT / "python")]
     os.environ["PYTHONPATH"] = os.pathsep.join(
         paths + [path for path in [os.environ.get("PYTHONPATH")] if path])
     sys.path[:0] = [path for path in paths if path not in sys.path]
-    return cache
 
 
 def processor():
@@ -180,6 +184,9 @@ def is_wanted(case, only):
 def run_cuda(options, arguments):
     begin = time.perf_counter()
     cache = settle_caches(options)
+    kept = cache / "home" / "croft"
+    carried = prepare.carry(options.carry, kept) if options.carry else []
+    before = set(prepare.programs_in(kept))
     try:
         import croft
         import torch
@@ -221,6 +228,9 @@ def run_cuda(options, arguments):
                                 peer_of)
     precompile.compile_all(tasks, dict(os.environ), say, options.workers)
     precompile.forget_choices(cache / "inductor")
+    if options.carry:
+        say(f"carried: {len(carried)} programs, of which {prepare.used(kept, carried)} were found; "
+            f"{len(set(prepare.programs_in(kept)) - before)} were compiled here")
     roofs = arms.Roofs(device, cache / "roofs")
 
     def open_stand(case, count, only=None):
@@ -236,6 +246,28 @@ def run_cuda(options, arguments):
     good = course.check_peer(checked) if checked else not writer.void
     status = course.run(chosen, options.budget)
     return course.end(status if good else VOID, void=not good)
+
+
+def run_prepare(options):
+    """Croft's programs of the cases, into a folder; nothing is measured."""
+    try:
+        prepare.settle(options.prepare)
+        settle_path()
+        from . import arms, peers, precompile
+        subjects = subjects_of(options, arms, peers)
+    except (ImportError, OSError) as error:
+        say(f"compare: {error}")
+        return 1
+    chosen = chosen_cases(options, subjects)
+    peer = str(pathlib.Path(options.peer).resolve()) if options.peer else None
+    tasks = precompile.carried_tasks_of(
+        chosen, lambda case: subjects[case.operator].path.resolve(),
+        lambda case: peer if options.file else str(peers.ROWS))
+    failures = precompile.compile_all(tasks, dict(os.environ), say, options.workers,
+                                      limit_s=float("inf"))
+    say(f"{options.prepare}: {len(prepare.programs_in(options.prepare))} programs of "
+        f"{len(chosen)} cases")
+    return 1 if failures else 0
 
 
 def main(arguments):
@@ -255,7 +287,7 @@ def main(arguments):
         return cpu.main(arguments)
     options = parse(arguments)
     try:
-        return run_cuda(options, arguments)
+        return run_prepare(options) if options.prepare else run_cuda(options, arguments)
     except raw.Refused as error:
         say(f"{options.out}: {error}")
         return 1

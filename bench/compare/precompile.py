@@ -37,10 +37,17 @@ def tasks_of(cases, path_of, peer_of):
     return tasks + [{"kind": "roof", "mix": list(mix)} for mix in sorted(mixes)]
 
 
+def carried_tasks_of(cases, path_of, peer_of):
+    """Croft's kernels alone, for a GPU that is elsewhere."""
+    return [{"kind": "carried", "file": str(path_of(case)), "peer": peer_of(case),
+             "operator": case.operator, "dtype": case.dtype, "shape": case.shape}
+            for case in cases]
+
+
 def work(task, state):
     """One task, in a worker."""
     import torch
-    from . import arms, peers, roof
+    from . import arms, peers, prepare, roof
     if task["kind"] == "roof":
         reads, writes, few = task["mix"]
         properties = torch.cuda.get_device_properties(0)
@@ -55,6 +62,9 @@ def work(task, state):
         state[key] = arms.Subject(task["file"], peers.load(task["peer"]) if task["peer"] else None)
     subject = state[key]
     case = row_case(task["operator"], task["dtype"], task["shape"], moved=(1, 1))
+    if task["kind"] == "carried":
+        prepare.compile_case(croft, subject, case)
+        return
     buffers = subject.buffers(case, "cuda")
     torch._dynamo.reset()
     for mode in task["modes"]:

@@ -51,7 +51,7 @@ def parse(arguments):
     if not plans.BEST < options.most <= plans.MOST:
         parser.error(f"--most is above {plans.BEST} and at most {plans.MOST}")
     # What command.py asks of the options of a comparison.
-    options.file = options.peer = options.carry = options.random_shapes = options.plant = None
+    options.file = options.peer = options.random_shapes = options.plant = None
     options.tier, options.recorded, options.own, options.phase = "regret", 0, [], PHASE_S
     return options
 

@@ -1,10 +1,12 @@
 /* Machine code that NVRTC made, found in the cache of compiled programs and kept there.
  *
- *     key       compiled by /usr/local/cuda/lib64/libnvrtc.so.13   its file, version, options ...
+ *     key       compiled by NVRTC 13.0   its build ID, that of its built-in functions, options ...
  *     program   8 bytes: length of the log | the log and its NUL | machine code
  *
- * The log is kept too, since registers and spills are read from it. NVRTC is known by the file that
- * the loader opened, and by the library of built-in functions beside it, which it opens itself.
+ * The log is kept too, since registers and spills are read from it. NVRTC is known by the build ID
+ * of the file that the loader opened, and by that of the library of built-in functions beside it,
+ * which it opens itself: wherever the same build lies, on whatever machine, programs are found. A
+ * library without a build ID is known by its very file.
  */
 #include "runtime/compiler.h"
 #include "runtime/cuda_internal.h"
@@ -16,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The file of NVRTC and what stands beside it. */
+/* NVRTC and what stands beside it. */
 static bool add_compiler(runtime_key *key, const cuda_compiler *compiler) {
     Dl_info info;
     void *address;
@@ -24,15 +26,14 @@ static bool add_compiler(runtime_key *key, const cuda_compiler *compiler) {
     memcpy(&address, &compiler->version, sizeof address);
     if (dladdr(address, &info) == 0 || info.dli_fname == NULL)
         return false;
-    runtime_key_add(key, "compiled by %s\nversion %d.%d\n", info.dli_fname, compiler->major,
-                    compiler->minor);
-    if (!runtime_key_add_file(key, "file", info.dli_fname))
+    runtime_key_add(key, "compiled by NVRTC %d.%d\n", compiler->major, compiler->minor);
+    if (!runtime_key_add_build(key, "library", info.dli_fname))
         return false;
     const char *end = strrchr(info.dli_fname, '/');
     int length = end != NULL ? (int)(end - info.dli_fname) : 0;
     if (snprintf(path, sizeof path, "%.*s/libnvrtc-builtins.so.%d.%d", length, info.dli_fname,
                  compiler->major, compiler->minor) < PATH_MAX)
-        (void)runtime_key_add_file(key, "builtins", path);
+        (void)runtime_key_add_build(key, "builtins", path);
     return true;
 }
 

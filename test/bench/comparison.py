@@ -593,7 +593,9 @@ def commands_of_the_page():
         if "--device" in words:
             parse = cpu.parser().parse_args if "cpu" in words else \
                 regret_cuda.parse if words[0] == "bench/regret.py" else command.parse
-            case(f"page/{name}", parse(words[1:]).out == "DIR", name)
+            options = parse(words[1:])
+            goes_to = options.prepare if "--prepare" in words else options.out
+            case(f"page/{name}", goes_to == "DIR", name)
             continue
         places = {"DIR": str(folder), "ANOTHER": str(another)}
         if "--merge" in words:  # the same cases twice are refused

@@ -22,13 +22,16 @@ typedef struct cached {
     cuda_fixture *f;
 } cached;
 
-static void open_device(cached *c) {
-    runtime_cuda_config config = {
-        .driver = CROFT_FAKE_CUDA, .nvrtc = CROFT_FAKE_CUDA, .cache = c->cache};
+static void open_device_with(cached *c, const char *nvrtc) {
+    runtime_cuda_config config = {.driver = CROFT_FAKE_CUDA, .nvrtc = nvrtc, .cache = c->cache};
     c->f = cuda_fixture_without_device();
     assert_int_equal(runtime_cuda_create((base_allocator){cuda_metered, &c->f->meter}, &config,
                                          &c->f->device, &c->f->report),
                      RUNTIME_OK);
+}
+
+static void open_device(cached *c) {
+    open_device_with(c, CROFT_FAKE_CUDA);
 }
 
 /* Another process, as far as the cache can tell. */
@@ -111,6 +114,90 @@ static void another_text_flag_name_or_version_is_another_program(void **state) {
 }
 
 /* With few registers it spills, and without that it does not: both results are kept. */
+/* ---- the same NVRTC elsewhere ---- */
+
+/* Writes the pretended library, another one of its kind under `name` in a directory of its own;
+ * `edit` is done to the note with its build ID. The path, until the next call. */
+typedef void note_edit(unsigned char *note);
+
+static const char *another_library(cached *c, const char *directory, const char *name,
+                                   note_edit *edit) {
+    static const unsigned char note[] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
+    static char path[700];
+    struct stat status;
+    int from = open(CROFT_FAKE_CUDA, O_RDONLY);
+    assert_true(from >= 0);
+    assert_int_equal(fstat(from, &status), 0);
+    unsigned char *bytes = malloc((size_t)status.st_size);
+    assert_non_null(bytes);
+    assert_int_equal(read(from, bytes, (size_t)status.st_size), status.st_size);
+    close(from);
+    unsigned char *found = memmem(bytes, (size_t)status.st_size, note, sizeof note);
+    assert_non_null(found); /* test/CMakeLists.txt asks for it */
+    if (edit != NULL)
+        edit(found);
+    snprintf(path, sizeof path, "%s/%s", c->s.root, directory);
+    (void)mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/%s/%s", c->s.root, directory, name);
+    int to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0700);
+    assert_true(to >= 0);
+    assert_int_equal(write(to, bytes, (size_t)status.st_size), status.st_size);
+    close(to);
+    free(bytes);
+    return path;
+}
+
+static void change_build(unsigned char *note) {
+    note[16 + 19] ^= 1; /* the last byte of 20 */
+}
+
+static void drop_build(unsigned char *note) {
+    note[8] = 1;
+}
+
+/* Whether a program is found by a device with this NVRTC; it is kept then. */
+static bool finds_with(cached *c, const char *nvrtc) {
+    runtime_module *module;
+    cuda_fixture_free(c->f);
+    open_device_with(c, nvrtc);
+    if (cuda_fixture_load(c->f, &module) != RUNTIME_OK)
+        fail_msg("%s", c->f->report.text);
+    c->f->device->vtable->unload(c->f->device, module);
+    return c->f->report.from_cache;
+}
+
+static void the_same_build_elsewhere_finds_what_was_kept(void **state) {
+    cached *c = *state;
+    int registers;
+    assert_int_equal(load(c, &registers), 1);
+    assert_true(finds_with(c, another_library(c, "a", "libnvrtc.so", NULL)));
+    assert_false(finds_with(c, another_library(c, "b", "libnvrtc.so", change_build)));
+    assert_true(finds_with(c, another_library(c, "c", "libnvrtc.so", change_build)));
+    assert_int_equal(count_files(c->s.directory, ".program", NULL), 2);
+}
+
+static void builtin_functions_of_another_build_make_other_programs(void **state) {
+    static const char builtins[] = "libnvrtc-builtins.so.13.0";
+    cached *c = *state;
+    int registers;
+    assert_int_equal(load(c, &registers), 1);
+    another_library(c, "a", builtins, NULL);
+    assert_false(finds_with(c, another_library(c, "a", "libnvrtc.so", NULL)));
+    another_library(c, "b", builtins, NULL);
+    assert_true(finds_with(c, another_library(c, "b", "libnvrtc.so", NULL)));
+    another_library(c, "c", builtins, change_build);
+    assert_false(finds_with(c, another_library(c, "c", "libnvrtc.so", NULL)));
+}
+
+static void without_a_build_id_the_very_file_decides(void **state) {
+    char first[700];
+    cached *c = *state;
+    snprintf(first, sizeof first, "%s", another_library(c, "a", "libnvrtc.so", drop_build));
+    assert_false(finds_with(c, first));
+    assert_true(finds_with(c, first));
+    assert_false(finds_with(c, another_library(c, "b", "libnvrtc.so", drop_build)));
+}
+
 static void a_program_that_spilled_is_not_tried_again(void **state) {
     cached *c = *state;
     int registers;
@@ -240,6 +327,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_program_is_compiled_once),
         TEST(another_text_flag_name_or_version_is_another_program),
+        TEST(the_same_build_elsewhere_finds_what_was_kept),
+        TEST(builtin_functions_of_another_build_make_other_programs),
+        TEST(without_a_build_id_the_very_file_decides),
         TEST(a_program_that_spilled_is_not_tried_again),
         TEST(a_damaged_program_is_compiled_again),
         TEST(a_program_that_makes_no_sense_is_compiled_again),
