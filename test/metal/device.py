@@ -27,7 +27,7 @@ command, gpu = device.command, device.gpu
 
 device.TARGET = "metal"
 device.MACHINES = ("m1", "sm_90", "cpu-avx2")
-device.ONE_OF = {"check": (97, 29, 97, 97), "check-long": (2, 2, 2, 8)}
+device.ONE_OF = {"check": (97, 29, 97, 97), "check-long": (3, 3, 3, 12)}
 device.COUNTS = {"check": (1, 1), "check-long": (60, 20)}
 device.CHECK_WIDTHS = (1009, )
 gpu.Worker.PROGRAM = "metal_batch"
