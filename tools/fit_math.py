@@ -127,8 +127,12 @@ FITS = {
     # expm1(r), |r| <= ln 2 / 2, relative
     "expm1": lambda: fit(-LN2 / 2 * SLACK, LN2 / 2 * SLACK, list(range(2, 7)), np.expm1,
                          lambda x: 1 / np.abs(np.expm1(x)), fixed=[(1, 1.0)]),
-    # -log(erfc(a)) as a * polynomial, weighted by its share in erf
-    "erf": lambda: fit(0.0, 4.0, list(range(1, 10)), vector(hidden), vector(erf_weight)),
+    # tanh(x) - x in odd powers, relative to tanh(x), below 0.55
+    "tanh": lambda: fit(0.0, 0.55 * 1.001, [3, 5, 7, 9], np.tanh, lambda x: 1 / np.tanh(x),
+                        fixed=[(1, 1.0)]),
+    # -log(erfc(a)) less a * f32(2 / sqrt(pi)) as a * polynomial, weighted by its share in erf
+    "erf": lambda: fit(0.0, 4.0, list(range(1, 10)), vector(hidden), vector(erf_weight),
+                       fixed=[(1, float(np.float32(2 / math.sqrt(math.pi))))]),
 }
 
 

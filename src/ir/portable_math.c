@@ -216,19 +216,22 @@ static ir_value *expand_rsqrt(ir_builder *b, ir_value *x) {
 }
 
 /* ---- tanh, sigmoid, erf ----
- * exp(y) - 1 for -21 <= y <= 0, with a small relative error near 0 too: y = n ln 2 + r, and with
- * q = exp(r) - 1 = r + r^2 P(r) it is 2^n q + (2^n - 1). The rounding of ln 2 does not count: 2^n
- * shrinks it faster than n enlarges it. */
+ * All are made of q = exp(r) - 1 = r + r^2 P(r), |r| <= ln(2) / 2, whose relative error is small
+ * near 0 too: exp(n ln 2 + r) is 2^n + 2^n q, and is added to 1 without having been rounded. */
 static const float expm1_terms[] = {
     0x1.fffffep-2f, 0x1.5554b4p-3f, 0x1.5556f6p-5f, 0x1.122538p-7f, 0x1.6b97a6p-10f,
 };
 
-static ir_value *expm1_of_negative(ir_builder *b, ir_value *y) {
-    rounded n = round_and_scale(b, y, 0x1.715476p+0);                    /* 1 / ln 2 */
-    ir_value *r = ir_build_fma(b, n.integer, real(b, -0x1.62e43p-1), y); /* ln 2 */
+static ir_value *expm1_of_rest(ir_builder *b, ir_value *r) {
     ir_value *p = polynomial(b, expm1_terms, COUNT(expm1_terms), r);
-    ir_value *q = ir_build_fma(b, mul(b, r, r), p, r);
-    return ir_build_fma(b, n.power, q, binary_real(b, IR_SUB, n.power, 1.0));
+    return ir_build_fma(b, mul(b, r, r), p, r);
+}
+
+/* y = n ln 2 + r with |y| <= 21: where one f32 for ln 2 is near enough, for what follows weighs the
+ * error, which grows with n, by 2^-n. */
+static ir_value *rest_of(ir_builder *b, rounded n, ir_value *y) {
+    ir_value *r = ir_build_fma(b, n.integer, real(b, -0x1.62e43p-1), y); /* ln 2 */
+    return expm1_of_rest(b, r);
 }
 
 /* exp(x) for x <= 0 = 2^n exp(r) with n = round(x / ln 2), |r| <= ln(2) / 2. The clamp lets n be
@@ -245,35 +248,77 @@ ir_value *ir_portable_flushed_exp(ir_builder *b, ir_value *x) {
     return mul(b, p, n.power);
 }
 
-/* tanh(|x|) = -m / (m + 2) with m = exp(-2|x|) - 1; it is 1 from |x| = 9.02 on. */
-static ir_value *expand_tanh(ir_builder *b, ir_value *x) {
-    ir_value *a = at_most(b, ir_build_unary(b, IR_ABS, x), 10.0);
-    ir_value *m = expm1_of_negative(b, binary_real(b, IR_MUL, a, -2.0));
-    ir_value *quotient = ir_build_binary(b, IR_DIV, m, binary_real(b, IR_ADD, m, 2.0));
-    return with_sign_of(b, quotient, x);
+/* Small arguments have a polynomial of their own, x + x^3 P(x^2); from 0.55 on tanh is at least 1/2,
+ * and 1 - 2 / (1 + exp(2|x|)) loses nothing. It is 1 from |x| = 9.02 on. */
+static const float tanh_terms[] = {
+    -0x1.555450p-2f,
+    0x1.10ce9ep-3f,
+    -0x1.af738ep-5f,
+    0x1.0d2bc0p-6f,
+};
+
+static ir_value *tanh_of_large(ir_builder *b, ir_value *a) {
+    ir_value *y = binary_real(b, IR_MUL, at_most(b, a, 10.0), 2.0);
+    rounded n = round_and_scale(b, y, 0x1.715476p+0); /* 1 / ln 2 */
+    ir_value *q = rest_of(b, n, y);
+    ir_value *below = ir_build_fma(b, n.power, q, binary_real(b, IR_ADD, n.power, 1.0));
+    ir_value *rest = ir_build_binary(b, IR_DIV, real(b, 2.0), below);
+    return ir_build_binary(b, IR_SUB, real(b, 1.0), rest);
 }
 
-/* With e = exp(-|x|), which cannot overflow: 1 / (1 + e), or e / (1 + e) where x is negative. */
+static ir_value *expand_tanh(ir_builder *b, ir_value *x) {
+    ir_value *a = ir_build_unary(b, IR_ABS, x);
+    ir_value *large = tanh_of_large(b, a);
+    ir_value *square = mul(b, a, a);
+    ir_value *p = polynomial(b, tanh_terms, COUNT(tanh_terms), square);
+    ir_value *small = ir_build_fma(b, mul(b, a, square), p, a);
+    ir_value *magnitude = select_less(b, a, real(b, 0.55), small, large);
+    return with_sign_of(b, magnitude, x);
+}
+
+/* sigmoid(-a) = s / (s + exp(r)) with a = -n ln 2 + r, s = 2^n, for a >= 0; for positive arguments
+ * one less that. s has the factors 2^floor(n / 2) and 2^ceil(n / 2), both normal down to the least
+ * subnormal result: the low bits of the rounded sum hold n + 254, and both halves of it are
+ * exponent fields. What stands above them falls out. */
 static ir_value *expand_sigmoid(ir_builder *b, ir_value *x) {
     ir_value *one = real(b, 1.0);
-    ir_value *e = expand_exp(b, ir_build_unary(b, IR_NEG, ir_build_unary(b, IR_ABS, x)));
-    ir_value *above = select_less(b, x, real(b, 0.0), e, one);
-    ir_value *below = ir_build_binary(b, IR_ADD, e, one);
-    return ir_build_binary(b, IR_DIV, above, below);
+    ir_value *shift = real(b, 0x1.8p23 + 254.0);
+    ir_value *a = at_most(b, ir_build_unary(b, IR_ABS, x), 104.0);
+    ir_value *sum = ir_build_fma(b, a, real(b, -0x1.715476p+0), shift); /* 1 / ln 2 */
+    ir_value *n = ir_build_binary(b, IR_SUB, sum, shift);
+    ir_value *r = ir_build_fma(b, n, real(b, 0x1.62e43p-1), a); /* ln 2, high */
+    r = ir_build_fma(b, n, real(b, -0x1.05c61p-29), r);         /* and low part */
+    ir_value *q = expm1_of_rest(b, r);
+
+    ir_value *bits = to_bits(b, sum);
+    ir_value *half = binary_integer(b, IR_SHR, bits, 1);
+    ir_value *other = ir_build_binary(b, IR_SUB, bits, half);
+    ir_value *floor = from_bits(b, binary_integer(b, IR_SHL, half, F32_FRACTION_BITS));
+    ir_value *ceiling = from_bits(b, binary_integer(b, IR_SHL, other, F32_FRACTION_BITS));
+    ir_value *below = ir_build_binary(b, IR_ADD, ir_build_fma(b, floor, ceiling, q), one);
+    ir_value *lower = mul(b, ir_build_binary(b, IR_DIV, floor, below), ceiling);
+    ir_value *upper = ir_build_binary(b, IR_SUB, one, lower);
+    return select_less(b, x, real(b, 0.0), lower, upper);
 }
 
-/* -log(1 - erf(a)) / a for 0 <= a <= 4, a smooth function. erf(|x|) = -expm1(-a P(a)) needs no
+/* -log(1 - erf(a)) / a - H for 0 <= a <= 4, a smooth function; H is 2 / sqrt(pi) rounded to f32, so
+ * that the exponent a H + a P(a) has one rounding of full size. erf(|x|) = -expm1(-that) needs no
  * border between small and large arguments; a relative error of the exponent never grows on its way
  * to erf. It is 1 from |x| = 3.92 on. */
 static const float erf_terms[] = {
-    0x1.20dd76p+0f,  0x1.45f266p-1f,   0x1.a534b8p-4f,  -0x1.3dfe04p-6f, 0x1.9b982cp-12f,
-    0x1.112f06p-10f, -0x1.0b9c62p-12f, 0x1.6784bcp-19f, 0x1.2ff2b4p-18f,
+    -0x1.d0e242p-25f, 0x1.45f2fap-1f,   0x1.a4fa4ap-4f,  -0x1.39cc9ep-6f,  -0x1.516b80p-13f,
+    0x1.b520c8p-10f,  -0x1.4bec5ap-11f, 0x1.edb72ep-14f, -0x1.36d7a2p-17f,
 };
 
 static ir_value *expand_erf(ir_builder *b, ir_value *x) {
     ir_value *a = at_most(b, ir_build_unary(b, IR_ABS, x), 4.0);
-    ir_value *exponent = mul(b, a, polynomial(b, erf_terms, COUNT(erf_terms), a));
-    return with_sign_of(b, expm1_of_negative(b, ir_build_unary(b, IR_NEG, exponent)), x);
+    ir_value *small = mul(b, a, polynomial(b, erf_terms, COUNT(erf_terms), a));
+    ir_value *exponent = ir_build_fma(b, a, real(b, 0x1.20dd76p+0), small); /* H */
+    ir_value *y = ir_build_unary(b, IR_NEG, exponent);
+    rounded n = round_and_scale(b, y, 0x1.715476p+0); /* 1 / ln 2 */
+    ir_value *q = rest_of(b, n, y);
+    ir_value *negative = ir_build_fma(b, n.power, q, binary_real(b, IR_SUB, n.power, 1.0));
+    return with_sign_of(b, negative, x);
 }
 
 /* ---- the table ---- */
