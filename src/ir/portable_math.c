@@ -248,8 +248,8 @@ ir_value *ir_portable_flushed_exp(ir_builder *b, ir_value *x) {
     return mul(b, p, n.power);
 }
 
-/* Small arguments have a polynomial of their own, x + x^3 P(x^2); from 0.55 on tanh is at least 1/2,
- * and 1 - 2 / (1 + exp(2|x|)) loses nothing. It is 1 from |x| = 9.02 on. */
+/* Small arguments have a polynomial of their own, x + x^3 P(x^2); from 0.55 on tanh is at least
+ * 1/2, and 1 - 2 / (1 + exp(2|x|)) loses nothing. It is 1 from |x| = 9.02 on. */
 static const float tanh_terms[] = {
     -0x1.555450p-2f,
     0x1.10ce9ep-3f,

@@ -91,11 +91,12 @@ static const double roundings[IR_OPCODE_COUNT] = {
 #undef MATH
 };
 
-/* What the implementation adds to the error that it inherits. */
+/* What the implementation adds to the error that it inherits: its roundings are of what it holds,
+ * which is as large as the size at most. */
 static double implementation_error(const sim_float_format *format, ir_opcode opcode,
-                                   const ir_native *native, sim_number a, double value) {
+                                   const ir_native *native, sim_number a, double size) {
     enum { LEAST_EXPONENT = -126 };
-    double unit = format->unit * fabs(value);
+    double unit = format->unit * size;
     if (native == NULL)
         return roundings[opcode] * unit + format->tiny;
     double slope = a.value < 0.0 ? native->below : native->above;
@@ -125,7 +126,7 @@ sim_number sim_number_math(const sim_float_format *format, ir_opcode opcode,
     if (value == 0.0 && a.error == 0.0 && (a.value == 0.0 || isinf(a.value)))
         return (sim_number){value, 0.0}; /* sqrt(0), exp(-inf): no implementation errs there */
     double inherited = a.error > 0.0 ? function->spread(a.value, value, a.error) : 0.0;
-    double own = implementation_error(format, opcode, native, a, value);
+    double own = implementation_error(format, opcode, native, a, fabs(value) + inherited);
     double rounding = format->unit * fabs(value) + format->tiny; /* the last of its roundings */
     return sim_number_settle(format, value, inherited + own - rounding, rounding);
 }
