@@ -138,6 +138,10 @@ def check_automatic():
                               (["R=16384", "--set", "u=4"], small)):
             found = accesses(kernel, *words)
             case(f"automatic_{kernel}_{'_'.join(words)}", found == wanted, found)
+    for kernel in ("swiglu", "layernorm", "softmax"):  # arithmetic is nearly as long as memory
+        for dtype in ("f32", "f16", "bf16"):
+            found = accesses(kernel, "R=16384", f"T={dtype}")
+            case(f"automatic_{kernel}_of_{dtype}", found[-1:] == ["stream"], found)
     text = "kernel add(x: in f32[R, N], y: inout f32[R, N]) {\n    program row: R\n" \
            "    y[row, :] = y[row, :] + x[row, :]\n}\n"
     path = command.SCRATCH / "add.croft"
