@@ -18,7 +18,7 @@ which is what calls run then. One line a plan:
 `judge` says how near to ptxas' the groups are that the model's formula lets reside on a
 multiprocessor, `table` writes what the formula is made of; test/unit/cost.c holds
 cost_cuda_registers to that table. The committed file has up to nine plans of an operator, type and
-width.
+width, and behind them those plans of one group a row whose times cuda_fit.py has, in f32 and bf16.
 """
 import argparse
 import collections
@@ -41,12 +41,15 @@ sys.path.insert(0, str(ROOT / "test" / "generated"))
 OPERATORS = ("sum", "softmax", "rmsnorm", "layernorm", "residual_layernorm", "cross_entropy")
 DTYPES = ("f32", "bf16", "f16")
 WIDTHS = (127, 257, 1024, 1500, 4096, 8191, 8192, 16384, 32768, 65536)
+# Of the formula, as in src/planner/cost/coefficients.def.
+OWN, PASSING, SHARED, VECTOR = 12.5, 0.75, 0.12, 0.45
 EACH = 9          # plans of an operator, type and width; twice as many of a generated kernel
 GENERATED = 14    # kernels, each of two widths
 GENERATED_WIDTHS = (520, 1009, 4096, 8192)
 ROWS = 4096
 NUMBERS = ("w", "v", "u", "p", "g")
-TABLE = ("workers", "packed", "barriers", "kept_slots", "live_slots")
+TABLE = ("workers", "packed", "barriers", "kept_slots", "live_slots", "element_bytes", "vector",
+         "shared_read_bytes")
 SPREAD = ("w", "v", "p", "chunk", "storage")
 OPTIONS = ["-arch=sm_90a", "-std=c++17", "-default-device", "-fmad=false", "-ftz=false",
            "-prec-div=true", "-prec-sqrt=true", "--ptxas-options=-v", "--no-cache"]
@@ -204,17 +207,25 @@ def resident(registers, facts):
     return min(32, 2048 // threads, 65536 // (math.ceil(registers / 8) * 8 * threads))
 
 
-def formula(facts, own=12, meeting=8):
-    computing = own + facts["live_slots"]
+def formula(facts, own=OWN, passing=PASSING, shared=SHARED, vector=VECTOR, meeting=8):
+    kept, size = facts["kept_slots"], facts["element_bytes"]
+    computing = own + kept + passing * max(facts["live_slots"] - kept, 0) * size / 4 + \
+        vector * facts["vector"]
+    if kept:
+        computing += shared * facts["shared_read_bytes"] / size / facts["workers"]
     subgroups = math.ceil(facts["workers"] / 32)
     return max(computing, meeting + facts["kept_slots"] + subgroups) if facts["barriers"] \
         else computing
 
 
 def judge(rows):
-    for name, own in (("all", rows),
-                      ("chunks in slots", [r for r in rows if r["choice"]["chunk"] == "slot"])):
+    slots = [row for row in rows if row["choice"]["chunk"] == "slot"]
+    for name, own in (("all", rows), ("chunks in slots", slots),
+                      ("of them halves", [row for row in slots
+                                          if row["features"]["element_bytes"] == 2])):
         for what, count in (("24 + live", lambda facts: 24 + facts["live_slots"]),
+                            ("12 + live", lambda facts: formula(dict(facts, element_bytes=4),
+                                                                12, 1, 0, 0)),
                             ("formula", formula)):
             off = [abs(math.log2(max(1, resident(count(row["features"]), row["features"])) /
                                  resident(row["registers"], row["features"]))) for row in own]
@@ -225,7 +236,7 @@ def judge(rows):
 
 
 def table(rows):
-    print("# registers.py table: workers packed barriers kept_slots live_slots, registers of ptxas")
+    print("# registers.py table: " + " ".join(TABLE) + ", registers of ptxas")
     for line in sorted({tuple(row["features"][name] for name in TABLE) + (row["registers"],)
                         for row in rows}):
         print(*line)

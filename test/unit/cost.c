@@ -133,14 +133,16 @@ static void registers_are_those_of_ptxas(void **state) {
     assert_non_null(file);
     while (fgets(line, sizeof line, file) != NULL) {
         cost_facts f = {.subgroup = 32};
-        long long workers, packed, barriers, kept, live, registers;
+        long long workers, packed, barriers, kept, live, bytes, vector, weights, registers;
         if (line[0] == '#')
             continue;
-        assert_int_equal(sscanf(line, "%lld %lld %lld %lld %lld %lld", &workers, &packed, &barriers,
-                                &kept, &live, &registers),
-                         6);
+        assert_int_equal(sscanf(line, "%lld %lld %lld %lld %lld %lld %lld %lld %lld", &workers,
+                                &packed, &barriers, &kept, &live, &bytes, &vector, &weights,
+                                &registers),
+                         9);
         f.workers = workers, f.packed = packed, f.barriers = barriers;
         f.kept_slots = kept, f.live_slots = live;
+        f.element_bytes = bytes, f.vector = vector, f.shared_read_bytes = weights;
         double found = resident(cost_cuda_registers(&f, cost_coefficients_default()), &f);
         double off = fabs(log2(found / resident((double)registers, &f)));
         plans += 1;

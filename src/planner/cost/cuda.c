@@ -41,6 +41,7 @@ typedef struct launch {
     double beside;       /* groups that run at once on the device */
     double waves;        /* of groups after one another, the last one in part */
     double uneven;       /* work of the busiest processor over the mean */
+    double drift;        /* the same, where launches one behind the other meet */
     double idle;         /* lanes and slots that compute over those that have elements */
     double spilled;      /* values of one worker that no register holds */
     double live_bytes;   /* of rows that are read at once */
@@ -66,39 +67,74 @@ static double at_most(double value, double most) {
 /* ---- how groups lie on the machine ---- */
 
 /* While it computes, or where all partial results of a reduction meet what is kept: each subgroup
- * loads those of all subgroups at once. */
+ * loads those of all subgroups at once. What passes beside kept values need not all be there, and
+ * is as wide as in memory; of what all programs read, compilers fetch a part before kept values are
+ * at their last use. */
 double cost_cuda_registers(const cost_facts *f, const cost_coefficients *coefficients) {
     const double *c = coefficients->value;
-    double computing = c[COST_CUDA_REGISTERS] + (double)f->live_slots;
+    double width = (double)f->element_bytes / (double)sizeof(float), kept = (double)f->kept_slots;
+    double passing = at_least((double)f->live_slots - kept, 0) * width;
+    double shared = (double)f->shared_read_bytes / (double)f->element_bytes / (double)f->workers;
+    double computing = c[COST_CUDA_REGISTERS] + kept + c[COST_CUDA_REGISTERS_PASSING] * passing +
+                       c[COST_CUDA_REGISTERS_VECTOR] * (double)f->vector;
+    if (f->kept_slots > 0)
+        computing += c[COST_CUDA_REGISTERS_SHARED] * shared;
     double meeting = c[COST_CUDA_REGISTERS_MEETING] + (double)f->kept_slots + cost_subgroups(f);
     return f->barriers > 0 ? at_least(computing, meeting) : computing;
 }
 
-static void place_groups(launch *l, const cost_coefficients *coefficients) {
+/* The next launch begins in the room that this one leaves. Where that is for more than one launch
+ * and less than two, the rest of it follows where groups end first, and those processors have more
+ * of it than others. */
+static double drift_of(const launch *l) {
+    double mean = l->groups / (double)l->machine->processors;
+    if (mean <= 1 || l->resident <= ceil(mean) || l->resident >= floor(2 * mean))
+        return 1;
+    return 1 + l->c[COST_CUDA_DRIFT] * (l->resident / mean - 1);
+}
+
+/* That a thread may have, in steps of how they are given. */
+static double most_registers(const launch *l) {
+    double most = floor((double)l->machine->registers / l->threads / REGISTER_STEP);
+    return at_least(at_most(most * REGISTER_STEP, MOST_REGISTERS), REGISTER_STEP);
+}
+
+/* Groups of one processor at once, at most, if a thread takes so many registers. */
+static double resident_of(const launch *l, double registers) {
     const cost_facts *f = l->facts;
     const cost_machine *m = l->machine;
+    double steps = at_least(ceil(registers / REGISTER_STEP), 1);
+    registers = at_most(steps * REGISTER_STEP, most_registers(l));
+    double fit = at_most((double)m->groups_limit, floor((double)m->threads_limit / l->threads));
+    fit = at_most(fit, floor((double)m->registers / (registers * l->threads)));
+    if (f->scratch_bytes > 0)
+        fit = at_most(
+            fit, floor((double)m->scratch_bytes / ((double)f->scratch_bytes + RESERVED_SCRATCH)));
+    return at_least(fit, 1);
+}
+
+static void place_groups(launch *l, const cost_coefficients *coefficients) {
+    const cost_facts *f = l->facts;
     l->groups = ceil((double)f->programs / (double)f->packed);
     l->subgroups = ceil((double)f->workers * (double)f->packed / (double)f->subgroup);
     l->threads = l->subgroups * (double)f->subgroup;
     double registers = cost_cuda_registers(f, coefficients);
-    double most = floor((double)m->registers / l->threads / REGISTER_STEP) * REGISTER_STEP;
-    most = at_least(at_most(most, MOST_REGISTERS), REGISTER_STEP);
+    double spread = l->c[COST_CUDA_REGISTERS_SPREAD] * registers;
+    double most = most_registers(l);
     l->spilled = at_least(registers - most, 0);
-    registers = at_most(ceil(registers / REGISTER_STEP) * REGISTER_STEP, most);
-    l->resident = at_most((double)m->groups_limit, floor((double)m->threads_limit / l->threads));
-    l->resident = at_most(l->resident, floor((double)m->registers / (registers * l->threads)));
-    if (f->scratch_bytes > 0)
-        l->resident = at_most(l->resident, floor((double)m->scratch_bytes /
-                                                 ((double)f->scratch_bytes + RESERVED_SCRATCH)));
-    l->resident = at_least(l->resident, 1);
-    double processors = (double)m->processors;
+    /* groups are whole, registers an estimate: the mean of the waves that it may be */
+    double waves = 1 / resident_of(l, registers - spread) + 2 / resident_of(l, registers) +
+                   1 / resident_of(l, registers + spread);
+    l->resident = 4 / waves;
+    double processors = (double)l->machine->processors;
     l->units = at_most(l->resident, ceil(l->groups / processors));
     if (f->barriers == 0)
         l->units *= l->subgroups;
     l->beside = at_most(l->groups, processors * l->resident);
-    double waves = l->groups / (processors * l->resident);
+    waves = l->groups / (processors * l->resident);
     l->waves = waves <= 1 ? 1 : waves + l->c[COST_CUDA_TAIL] * (ceil(waves) - waves);
     l->uneven = ceil(l->groups / processors) * processors / l->groups;
+    l->drift = drift_of(l);
 }
 
 /* Lanes and slots that compute, over the elements of the longest sweep. Packs that lie past the end
@@ -243,7 +279,7 @@ static double cache_seconds(const launch *l, double bytes) {
     double all = bytes / l->machine->cache_bandwidth;
     double own = l->c[COST_CUDA_PROCESSOR_BYTES] * l->machine->clock;
     double busiest = bytes / (double)l->machine->processors * l->uneven / own;
-    return at_least(all, busiest);
+    return at_least(all, busiest) * l->drift;
 }
 
 /* The nearest cache looks up a line at a time, whatever part of it an access wants. */
@@ -376,7 +412,8 @@ int64_t cost_cuda_resident(const cost_facts *facts, const cost_machine *device,
     const cost_facts own = of_one_block(facts);
     launch l = {.facts = &own, .machine = device, .c = coefficients->value};
     place_groups(&l, coefficients);
-    return (int64_t)at_most(l.resident, ceil(l.groups / (double)device->processors));
+    double resident = resident_of(&l, cost_cuda_registers(&own, coefficients));
+    return (int64_t)at_most(resident, ceil(l.groups / (double)device->processors));
 }
 
 cost_estimate cost_cuda(const cost_facts *facts, const cost_machine *device,
