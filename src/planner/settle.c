@@ -5,8 +5,8 @@
  *     71.0   512   4  slot                   4%: the same to the model, chunks in slots are better
  *     75.9   256   4  slot  standard        10%: taken
  *
- * 1. Rows are split into parts only if that saves a tenth of the best time of one launch by single
- *    groups, and are shared by clusters only if that saves a twentieth.
+ * 1. Rows are split into parts, or shared by clusters, only if that saves a tenth of the best time
+ *    of one launch by single groups.
  * 2. Of that kind the standard plan is taken if it is within a tenth of the lowest price: its times
  *    were measured, the others' are estimates. Not where lanes are threads: there all kinds were.
  * 3. Else prices that differ by less than 4% are the same, and the simpler form of them is taken.
@@ -16,6 +16,7 @@
  */
 #include "planner/settle.h"
 
+#include "planner/facts.h"
 #include "planner/shift.h"
 
 /* Factors of the lowest price, below which the standard plan is taken, and prices are the same. */
@@ -24,7 +25,7 @@ static const double STANDARD_PRICE = 1.1, STANDARD_OF_THREADS = 1, SAME_PRICE = 
 typedef enum settle_kind { OF_GROUPS, OF_CLUSTERS, IN_PARTS, KINDS } settle_kind;
 
 /* Factors of the best price of single groups, below which rows are shared by clusters or split. */
-static const double kind_price[KINDS] = {[OF_GROUPS] = 1, [OF_CLUSTERS] = 0.95, [IN_PARTS] = 0.9};
+static const double kind_price[KINDS] = {[OF_GROUPS] = 1, [OF_CLUSTERS] = 0.9, [IN_PARTS] = 0.9};
 
 /* Part of the price that a shift of rows saves, at least. */
 static const double SHIFT_SAVES = 0.02;
@@ -113,12 +114,26 @@ static double choose_shift(settle_state *s) {
     return cheapest != NULL ? cheapest->price : -1;
 }
 
+/* Values of a row that come back from memory or a cache in a later sweep: how near, models know
+ * less well than what registers hold. */
+static bool reads_again(const settle_state *s, const planner_candidate *c) {
+    cost_facts facts;
+    planner_facts_find(s->program, c, &facts);
+    return facts.reread_bytes > 0;
+}
+
 /* Of two whose prices are the same to the model: the one with its chunks in slots, then the one
- * that unrolls less, then the cheaper one. */
-static bool is_better(const planner_candidate *c, const planner_candidate *best) {
-    return c->stepped != best->stepped ? best->stepped
-           : c->unroll != best->unroll ? c->unroll < best->unroll
-                                       : c->price < best->price;
+ * that unrolls less, then where lanes are threads the one that reads its row once, then the cheaper
+ * one. */
+static bool is_better(const settle_state *s, const planner_candidate *c,
+                      const planner_candidate *best) {
+    if (c->stepped != best->stepped)
+        return best->stepped;
+    if (c->unroll != best->unroll)
+        return c->unroll < best->unroll;
+    bool threads = s->program->state->machine->lanes_are_threads;
+    bool again = threads && reads_again(s, c), best_again = threads && reads_again(s, best);
+    return again != best_again ? best_again : c->price < best->price;
 }
 
 /* Whether it is the standard plan: of the whole row, or of each of as many parts. */
@@ -162,7 +177,8 @@ static int64_t find_best(const settle_state *s, double least) {
             best = i;
     for (int64_t i = 0; i < s->search->count; i++) {
         const planner_candidate *c = &candidates[i];
-        if (is_eligible(s, c) && c->price <= least * SAME_PRICE && is_better(c, &candidates[best]))
+        if (is_eligible(s, c) && c->price <= least * SAME_PRICE &&
+            is_better(s, c, &candidates[best]))
             best = i;
     }
     return best;
