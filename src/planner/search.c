@@ -411,6 +411,6 @@ planner_search *planner_search_run(planner_program *program, const planner_setti
         reads_again(&s))
         look_at_clusters(&s);
     if (s.search->best >= 0 && s.search->is_time)
-        planner_settle(s.search, program, setting);
+        planner_settle(s.search, program, setting, coefficients);
     return s.search;
 }

@@ -27,6 +27,9 @@ typedef enum settle_kind { OF_GROUPS, OF_CLUSTERS, IN_PARTS, KINDS } settle_kind
 /* Factors of the best price of single groups, below which rows are shared by clusters or split. */
 static const double kind_price[KINDS] = {[OF_GROUPS] = 1, [OF_CLUSTERS] = 0.9, [IN_PARTS] = 0.9};
 
+/* A third of 48 registers: the estimate is as near for four plans in five (docs/cost-models.md). */
+enum { REGISTERS_MORE = 16 };
+
 /* Part of the price that a shift of rows saves, at least. */
 static const double SHIFT_SAVES = 0.02;
 
@@ -34,6 +37,7 @@ typedef struct settle_state {
     planner_search *search;
     const planner_program *program;
     const planner_setting *setting;
+    const cost_coefficients *coefficients;
     settle_kind kind; /* candidates of this kind are eligible */
     bool shifted;     /* those whose rows are shifted are, else those whose rows are not */
     bool either;      /* both of them */
@@ -114,12 +118,17 @@ static double choose_shift(settle_state *s) {
     return cheapest != NULL ? cheapest->price : -1;
 }
 
-/* Values of a row that come back from memory or a cache in a later sweep: how near, models know
- * less well than what registers hold. */
-static bool reads_again(const settle_state *s, const planner_candidate *c) {
+/* Whether a row is read once, and as many registers more as the estimate may lack would not halve
+ * the groups that are resident. A row that is read again comes from some cache: from which, models
+ * know less well than what registers hold. */
+static bool reads_once(const settle_state *s, const planner_candidate *c) {
+    const cost_machine *device = &s->program->device;
     cost_facts facts;
     planner_facts_find(s->program, c, &facts);
-    return facts.reread_bytes > 0;
+    int64_t resident = cost_cuda_resident(&facts, device, s->coefficients);
+    facts.live_slots += REGISTERS_MORE;
+    return facts.reread_bytes == 0 &&
+           cost_cuda_resident(&facts, device, s->coefficients) * 2 > resident;
 }
 
 /* Of two whose prices are the same to the model: the one with its chunks in slots, then the one
@@ -131,9 +140,12 @@ static bool is_better(const settle_state *s, const planner_candidate *c,
         return best->stepped;
     if (c->unroll != best->unroll)
         return c->unroll < best->unroll;
-    bool threads = s->program->state->machine->lanes_are_threads;
-    bool again = threads && reads_again(s, c), best_again = threads && reads_again(s, best);
-    return again != best_again ? best_again : c->price < best->price;
+    if (s->search->model != COST_CUDA)
+        return c->price < best->price;
+    bool once = reads_once(s, c), best_once = reads_once(s, best);
+    if (once != best_once)
+        return once;
+    return c->price < best->price;
 }
 
 /* Whether it is the standard plan: of the whole row, or of each of as many parts. */
@@ -185,8 +197,12 @@ static int64_t find_best(const settle_state *s, double least) {
 }
 
 void planner_settle(planner_search *search, const planner_program *program,
-                    const planner_setting *setting) {
-    settle_state s = {.search = search, .program = program, .setting = setting, .either = true};
+                    const planner_setting *setting, const cost_coefficients *coefficients) {
+    settle_state s = {.search = search,
+                      .program = program,
+                      .setting = setting,
+                      .coefficients = coefficients,
+                      .either = true};
     choose_kind(&s);
     double least = choose_shift(&s);
     int64_t standard = find_standard(&s, least);

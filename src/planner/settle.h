@@ -6,6 +6,6 @@
 
 /* Sets search->best, which is a priced candidate already. */
 void planner_settle(planner_search *search, const planner_program *program,
-                    const planner_setting *setting);
+                    const planner_setting *setting, const cost_coefficients *coefficients);
 
 #endif

@@ -92,7 +92,7 @@ def check_completion(commands, options, machines):
             ("arrays_made_here", ["run", file, "x", "=", "rand"], {"randn:", "randint:"}),
             ("arrays", ["run", file, "x", "=", f"{FOLDER}/t"], {f"{FOLDER}/two.npy"}),
             ("targets", ["run", file, "--target", ""],
-             {"cpu", "cuda", "opencl", "reference", "sim"}),
+             {"cpu", "cuda", "opencl", "metal", "reference", "sim"}),
             ("targets_behind_equals", ["run", file, "--target", "=", "c"], {"cpu", "cuda"}),
             ("machines", ["plan", "--machine", ""], machines),
             ("passes", ["opt", "-p", ""], passes),

@@ -129,7 +129,7 @@ def runs():
     command.case("repeating_belongs_to_devices", run.code == 2 and "--repeat" in run.err, run)
     kept = [words for words in croft("cache", "ls").out.splitlines() if words.startswith("copy ")]
     command.case("machine_code_is_kept", len(kept) == 1 and " sm_90 " in kept[0]
-                 and FAKE in kept[0], kept)
+                 and " NVRTC " in kept[0], kept)
     y.unlink()
     run = croft(*words, does="lost")
     command.case("a_lost_device_is_told_and_writes_nothing",
