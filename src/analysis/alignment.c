@@ -297,15 +297,6 @@ static bool slots_go_by(const ir_affine *affine, int64_t slots, int width, int s
     return true;
 }
 
-/* One number for all slots of a lane: the row of its own program. */
-static bool is_alike(const ir_op *op, int operand) {
-    const ir_op *definer = op->operands[operand]->definer;
-    bool alike = definer != NULL && definer->opcode == IR_RENAME;
-    for (int i = 0; alike && i < definer->attributes.slots.count; i++)
-        alike = definer->attributes.slots.items[i] == definer->attributes.slots.items[0];
-    return alike;
-}
-
 /* Groups of neighbours that one lane has, as many bytes as one access of a thread moves at most; 0:
  * none. */
 static int64_t group_bytes(const ir_op *op, int64_t slots) {
@@ -315,7 +306,7 @@ static int64_t group_bytes(const ir_op *op, int64_t slots) {
         return 0;
     for (int d = 0; d <= last; d++)
         if ((access->index[d].vector >= 0 &&
-             (d == last || !is_alike(op, access->index[d].vector))) ||
+             (d == last || !ir_value_repeats(op->operands[access->index[d].vector]))) ||
             !slots_go_by(&access->index[d].affine, slots, width, d == last))
             return 0;
     return least(width * base_dtype_size(op->operands[0]->type.dtype), MACHINE_ACCESS_BYTES);

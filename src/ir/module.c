@@ -242,6 +242,14 @@ bool ir_value_is_tile(const ir_value *value) {
     return value->type.form == IR_FORM_TILE && value->type.rank > 0;
 }
 
+bool ir_value_repeats(const ir_value *value) {
+    const ir_op *op = value->definer;
+    bool repeats = op != NULL && op->opcode == IR_RENAME;
+    for (int i = 0; repeats && i < op->attributes.slots.count; i++)
+        repeats = op->attributes.slots.items[i] == op->attributes.slots.items[0];
+    return repeats;
+}
+
 ir_value *ir_op_stored(const ir_op *op) {
     int behind = op->opcode == IR_PUT ? 1 : 0;
     bool stores = op->opcode == IR_STORE || op->opcode == IR_PUT;

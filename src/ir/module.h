@@ -378,6 +378,9 @@ ir_value *ir_op_token(const ir_op *op);
  * any; 1 where all are uniform. */
 int ir_op_access_slots(const ir_op *op);
 
+/* Whether all slots of a thread have one number: that of a rename which gives one slot to all. */
+bool ir_value_repeats(const ir_value *value);
+
 /* The yield of a region, or NULL. */
 ir_op *ir_region_yield(const ir_region *region);
 /* Calls visit for every op, outer before inner, in order; stops when visit returns false. */

@@ -6,17 +6,10 @@
 
 enum { LEAST_WRITTEN = 8 }; /* at least one byte written for so many that are read */
 
-static bool is_known(const planner_program *program) {
-    for (int64_t i = 0; i < program->state->module->extents.symbol_count; i++)
-        if (program->sizes[i].taken)
-            return false;
-    return true;
-}
-
 void planner_evict_choose(planner_program *program, planner_candidate *candidate) {
     const machine *device = program->state->machine;
     if (!device->lanes_are_threads || device->capacity.cache_bytes == 0 || candidate->parts > 1 ||
-        !is_known(program))
+        !planner_sizes_are_known(program))
         return;
     cost_facts facts;
     planner_facts_find(program, candidate, &facts);

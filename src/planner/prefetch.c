@@ -55,11 +55,8 @@ void planner_prefetch_choose(planner_program *program, planner_candidate *candid
                              cost_model model, const cost_coefficients *coefficients) {
     const planner_state *state = program->state;
     if (state->machine->lanes_are_threads || candidate->parts > 1 || candidate->packed > 1 ||
-        candidate->shifted || state->lane_axis < 0)
+        candidate->shifted || state->lane_axis < 0 || !planner_sizes_are_known(program))
         return;
-    for (int64_t i = 0; i < state->module->extents.symbol_count; i++)
-        if (program->sizes[i].taken)
-            return;
     cost_estimate without = planner_price(program, candidate, model, coefficients);
     planner_candidate trial = *candidate;
     find(program, &trial);

@@ -10,13 +10,6 @@
 
 static const double SAVES = 0.97; /* of the price without */
 
-static bool programs_are_known(const planner_program *program) {
-    for (int64_t i = 0; i < program->state->module->extents.symbol_count; i++)
-        if (program->sizes[i].taken)
-            return false;
-    return true;
-}
-
 /* Tensors that are read too would have to come back from memory. */
 static bool is_read_as_well(const ir_module *module) {
     for (int i = 0; i < module->parameter_count; i++)
@@ -29,7 +22,7 @@ void planner_stream_choose(planner_program *program, planner_candidate *candidat
                            const cost_coefficients *coefficients) {
     planner_state *state = program->state;
     if (state->machine->lanes_are_threads || candidate->parts > 1 || state->lane_axis < 0 ||
-        !programs_are_known(program) || is_read_as_well(state->module))
+        !planner_sizes_are_known(program) || is_read_as_well(state->module))
         return;
     cost_estimate without = planner_price(program, candidate, model, coefficients);
     planner_candidate trial = *candidate;

@@ -520,6 +520,13 @@ planner_work *planner_work_find(planner_program *program, const ir_storage *stor
     return s.work;
 }
 
+bool planner_sizes_are_known(const planner_program *program) {
+    for (int64_t i = 0; i < program->state->module->extents.symbol_count; i++)
+        if (program->sizes[i].taken)
+            return false;
+    return true;
+}
+
 planner_program *planner_program_begin(planner_state *state, const int64_t *sizes) {
     planner_program *program = BASE_NEW(state->arena, planner_program);
     int64_t known = 0;

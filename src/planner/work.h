@@ -113,6 +113,8 @@ typedef struct planner_program {
 
 /* `sizes`: by symbol, -1 where the call is not known; NULL: nothing is. After state->lane_axis. */
 planner_program *planner_program_begin(planner_state *state, const int64_t *sizes);
+/* Whether the call has said all sizes, so that nothing was taken for one. */
+bool planner_sizes_are_known(const planner_program *program);
 
 /* storage[i], outputs[i]: of sweeps.crossings[i]. */
 planner_work *planner_work_find(planner_program *program, const ir_storage *storage,

@@ -21,11 +21,7 @@
 
 bool target_gpu_vector_is_alike(const target_gpu_access *access, int dimension) {
     int operand = access->access->index[dimension].vector;
-    const ir_op *op = operand >= 0 ? access->op->operands[operand]->definer : NULL;
-    bool alike = op != NULL && op->opcode == IR_RENAME;
-    for (int i = 0; alike && i < op->attributes.slots.count; i++)
-        alike = op->attributes.slots.items[i] == op->attributes.slots.items[0];
-    return alike;
+    return operand >= 0 && ir_value_repeats(access->op->operands[operand]);
 }
 
 /* What all slots of a thread add: the row of its own program, say. */
